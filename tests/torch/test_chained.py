@@ -22,7 +22,7 @@ def test_a_variance_of_all_rows_is_proved():
 
 @pytest.mark.parametrize("builder", ["build_own_rows", "build_as_it_is"])
 def test_another_factor_is_corrected_by_what_mends_it(builder):
-    """1.2, which one device multiplies by first, is due for 1.5, or for both factors with 0.1 behind it; not for 0.1."""
+    """1.2, by which one device multiplies first, is due for 1.5, or for both factors, with 0.1 behind it."""
     answer = told(builder)
     assert answer.verdict == "REFUTED", answer.why
     (first, *_) = answer.report.findings
