@@ -37,7 +37,7 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_held.py::test_what_was_wrong_once_is_what_torch_computes": ("further1-20",),
     "torch/test_in_groups.py::test_images_and_whole_groups_of_channels_are_proved": ("build_channels",),
     "torch/test_listed.py": ALL,
-    "torch/test_live.py::test_tokens_that_travel_by_data": ("4-build", "4-build_experts_not_reduced"),
+    "torch/test_live.py::test_tokens_that_travel_by_data": ("2-build", "2-build_wrong_order"),
     "torch/test_odd_numbers.py::test_numbers_beside": ("build_first-PROVED", "build_first_otherwise-REFUTED"),
     "torch/test_probe.py": ALL,
     "torch/test_recorded.py": ALL,
