@@ -11,7 +11,7 @@ from itertools import islice, product
 from math import prod
 from typing import NoReturn
 
-from verdict.graph import ABSENT, GRAD, INPUT, Interval, Node, Place, Plan, Region, extent
+from verdict.graph import ABSENT, GRAD, INPUT, Interval, Node, Place, Plan, Region, Shape, extent
 from verdict.graph.lockstep import COMMUNICATION, Step
 from verdict.lineage.binding import Binding
 from verdict.lineage.claims import given_pieces
@@ -48,6 +48,7 @@ class Guessing(Holdings):
         self.infinite, self.alike = grounds.infinite, grounds.alike
         self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
+        self._cut_so: list[set[tuple[Region, Shape]]] = [set() for _ in range(plan.devices)]
         inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
         self._pieces = [
             given_pieces(plan, device, inputs, self.claim, grounds.table) for device in range(plan.devices)
@@ -75,8 +76,10 @@ class Guessing(Holdings):
         super().write(device, tensor, value, place)
         for share in value or ():
             shape = self.reference.shapes[share.base]
-            if share.base in self.alike or extent(share.region) == shape:
+            known = (share.region, shape)
+            if share.base in self.alike or known in self._cut_so[device] or extent(share.region) == shape:
                 continue
+            self._cut_so[device].add(known)
             for interval, full in zip(share.region, shape, strict=True):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
@@ -123,7 +126,7 @@ class Guessing(Holdings):
     def follow(self, steps: Mapping[int, Step]) -> None:
         """Look at the elements of what steps make of which nothing else is known, and how often they count."""
         outputs = [(d, t) for d, step in steps.items() for t in step.node.outputs if t != ABSENT]
-        if all(self.env[device].get(tensor) is not None for device, tensor in outputs):
+        if None not in [self.env[device].get(tensor) for device, tensor in outputs]:
             return
         for device, tensor, value, place in self.movement.follow(steps):
             with suppress(Unfollowed):

@@ -66,8 +66,7 @@ class Holdings:
         self.by_region = CHUNK_ORDER in assume
         self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
         self.regions = [tensor.region for tensor in plan.tensors]
-        self.shapes = [extent(region) for region in self.regions]
-        self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
+        self.shapes, self.kinds = plan.shapes, plan.kinds
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))

@@ -138,8 +138,8 @@ def local(holdings: Holdings, device: int, step: Step) -> None:
 
 def _read(holdings: Holdings, device: int, step: Step) -> tuple[Value, ...] | None:
     """What a node reads; None where some of it is unknown, and cannot be guessed."""
-    values = tuple(holdings.read(device, tensor) for tensor in step.node.inputs)
-    known = tuple(value for value in values if value is not None)
+    values = tuple([holdings.read(device, tensor) for tensor in step.node.inputs])
+    known = tuple([value for value in values if value is not None])
     return known if len(known) == len(values) else holdings.guess(device, step, values)
 
 
