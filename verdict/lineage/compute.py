@@ -25,10 +25,11 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     Nodes of several ranks that compute the same from the same, as most do, are looked into once.
     """
     node = step.node
-    key = (node.op, id(node.attrs), values, tuple([tensor != ABSENT for tensor in node.outputs]))
+    wanted = tuple([tensor != ABSENT for tensor in node.outputs])
+    key = (node.op, id(node.attrs), values, wanted)
     result = holdings.computed.get(key)
     if result is None:
-        result = _result(holdings, device, step, values, place)
+        result = _result(holdings, device, step, values, place, wanted)
         if result is None:
             return
         if result.lasting:
@@ -39,7 +40,9 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         holdings.join(index, number, place)
 
 
-def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> Computed | None:
+def _result(
+    holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place, wanted: tuple[bool, ...]
+) -> Computed | None:
     """What a node computes; None where nothing can be said of it: then its outputs have been written."""
     node = step.node
     if node.op.endswith(GRAD) and not any(values[: len(values) - len(node.outputs)]):
@@ -69,7 +72,6 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     if expected is None:
         _forget(holdings, device, node.outputs, place)
         return None
-    wanted = tuple([tensor != ABSENT for tensor in node.outputs])
     found = _members(holdings, device, node, meaning, expected, wanted)
     if isinstance(found, Misfit):
         _misfit(holdings, device, node, index, found, place)
@@ -133,8 +135,10 @@ def _makes_another_size(holdings: Holdings, node: Node, found: tuple[int, Member
     """Whether a node that reads nothing makes something else, or any node other sizes, than what it reads implies."""
     if isinstance(found, Misfit):
         return not node.inputs
-    claims = zip(node.outputs, found[1].claims, strict=True)
-    return any(claim is not None and extent(claim.region) != holdings.shapes[tensor] for tensor, claim in claims)
+    for tensor, claim in zip(node.outputs, found[1].claims, strict=True):
+        if claim is not None and extent(claim.region) != holdings.shapes[tensor]:
+            return True
+    return False
 
 
 def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misfit, place: Place) -> None:

@@ -46,6 +46,8 @@ class Guessing(Holdings):
         self.grounds, self.learned = grounds, learned
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite, self.alike = grounds.infinite, grounds.alike
+        partners = enumerate(grounds.table.partners) if learned.closed else ()
+        self._closed = frozenset(index for index, partner in partners if partner.signature in learned.closed)
         self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
         self._cut_so: list[set[tuple[Region, Shape]]] = [set() for _ in range(plan.devices)]
@@ -55,16 +57,16 @@ class Guessing(Holdings):
         ]
         self.movement = Movement(self, self.infinite, self._pieces)
 
-    def read(self, device: int, tensor: int) -> Value | None:
-        """What a tensor holds; None where it is not known, or where nothing can be said of it."""
+    def first(self, device: int, tensor: int) -> Value | None:
+        """What a tensor holds that nothing has written; None where nothing can be said of it."""
         try:
-            return super().read(device, tensor)
+            return super().first(device, tensor)
         except Unfollowed:
             return None
 
     def join(self, index: int, number: int, place: Place) -> None:
         """Note a node that computes a single-device one; leave the step where that has no proof."""
-        if self.reference.partners[index].signature in self.learned.closed:
+        if index in self._closed:
             raise Unfollowed("its stage has no proof")
         super().join(index, number, place)
 
