@@ -104,11 +104,6 @@ class Holdings:
         value = self.env[device][tensor] = self._given(tensor)
         return value
 
-    def held(self, device: int) -> dict[int, Value | None]:
-        """What all tensors hold on `device` that were read or written there."""
-        own = self.env[device]
-        return {tensor: self.read(device, tensor) for tensor in own} if self.accumulated else dict(own)
-
     def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
         """Let `tensor` hold `value` on `device`; an accumulator adds it to what it holds."""
         if tensor == ABSENT:

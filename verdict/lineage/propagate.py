@@ -173,7 +173,7 @@ def _only_per_step(holdings: Holdings, step: Step, place: Place) -> None:
 
 def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
     stuck = tuple(Gap("the walk did not reach its end", place_of(s.device, s.step)) for s in walk.stuck[:1])
-    held = tuple(map(holdings.held, range(len(holdings.env))))
+    held = tuple(_held(holdings, device) for device in range(len(holdings.env)))
     ends = tuple(ends_of(holdings))
     return Lineages(
         reference=holdings.reference,
@@ -192,6 +192,12 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
         cuts=holdings.cuts,
         unsaid=None if stuck else frozenset(holdings.unsaid),
     )
+
+
+def _held(holdings: Holdings, device: int) -> dict[int, Value | None]:
+    """What all tensors hold on a device that were read or written there."""
+    own = holdings.env[device]
+    return {tensor: holdings.read(device, tensor) for tensor in own} if holdings.accumulated else dict(own)
 
 
 def _together(found: list[Finding]) -> Finding:
