@@ -1,6 +1,7 @@
 """A mean over what a mask leaves, which may be nothing: what is infinite then, and made a number of again."""
 
 import torch
+import torch.nn.functional as F
 
 from verdict.torch import Program
 
@@ -57,3 +58,39 @@ def build_saturated(ctx):
 def build_inverted(ctx):
     """Wrong where nothing is left: one device makes zero of an infinite mean."""
     return program(ctx, True, inverted)
+
+
+def labelled(ctx, single, parallel):
+    """Class 3 is no label. single, parallel: what is made of logits and labels on one device, and on each rank."""
+    weight, x = torch.nn.Parameter(torch.randn(2, SIZE)), torch.randn(SIZE, 2)
+    y = torch.randint(0, SIZE, (SIZE,))
+
+    def step():
+        loss = (single if ctx.world == 1 else parallel)(x @ weight, y)
+        loss.backward()
+        return loss
+
+    return Program({"x": x, "y": y}, {"weight": weight}, step, ranges={"y": (0, SIZE - 1)})
+
+
+def ignored(logits, y):
+    return F.cross_entropy(logits, y, ignore_index=3)
+
+
+def ignored_kept(logits, y):
+    return F.cross_entropy(logits, y, ignore_index=3, reduction="sum") / (y != 3).sum().clamp(min=1)
+
+
+def multiplied(logits, y):
+    kept = (y != 3).to(logits.dtype)
+    return (F.cross_entropy(logits, y, reduction="none") * kept).sum() / kept.sum()
+
+
+def build_ignored(ctx):
+    """Right where the loss is a number: of no labels it is none, and one device says that the gradient is 0."""
+    return labelled(ctx, ignored, multiplied)
+
+
+def build_ignored_kept(ctx):
+    """Wrong of no labels: one device has a loss there, 0."""
+    return labelled(ctx, ignored_kept, multiplied)

@@ -7,7 +7,7 @@ whole, fewer of these are different; or, as under the square root of a state of 
 their signs, then all numbers. In exact arithmetic without an irrational function both tolerances are zero.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -98,7 +98,7 @@ def compare_prepared(
 
     usual: whether integers that are looked up are rows of their tables, where the plan states no range for them. scale:
     of the numbers; of loud ones, what is beyond floats on either side is not compared. Where some are zero, what the
-    single-device plan makes no numbers of is not.
+    single-device plan makes no numbers of is not, nor anything where a loss of it is none (`losses-are-numbers`).
     """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
     integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
@@ -125,7 +125,8 @@ def compare_prepared(
             return Comparison(CANNOT, (), (Fault("its integers grow beyond floats", parallel.source, True),), shapes)
     if faults:
         return Comparison(CANNOT if all(fault.ours for fault in faults) else FAULT, rows, faults, shapes)
-    numbers = tuple(row for row in rows if np.isfinite(row.size))
+    told = not scale.is_odd or _finite(right.losses.values())
+    numbers = tuple(row for row in rows if np.isfinite(row.size)) if told else ()
     if scale.is_odd and not all(row.agrees for row in numbers):
         return Comparison(DIFFER, numbers, (), shapes)
     if len(numbers) < len(rows):
@@ -177,7 +178,10 @@ def _unsigned(values: Array) -> Array:
 
 def finite(run: Run) -> bool:
     """Whether all that a run declares is a number, and none beyond floats."""
-    arrays = (*run.losses.values(), *run.gradients.values(), *run.outputs.values())
+    return _finite((*run.losses.values(), *run.gradients.values(), *run.outputs.values()))
+
+
+def _finite(arrays: Iterable[Array]) -> bool:
     try:
         return all(bool(np.isfinite(array.astype(np.float64)).all()) for array in arrays)
     except OverflowError:

@@ -18,7 +18,7 @@ from verdict.sweep.why.mend import Budget, Change, State, mended
 from verdict.sweep.why.naming import is_backward, multiple_of
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.steps import first_of, in_turn, outputs_with
+from verdict.sweep.why.steps import first_of, in_turn, made_by, outputs_with
 from verdict.sweep.why.words import node_text, places_text
 
 
@@ -101,11 +101,10 @@ def numbers_there(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     others = [one.attrs for one in scene.one.steps if one.op == at.op and one.attrs.keys() == first.attrs.keys()]
     for name, number in _numbers(first.attrs):
         for wanted in dict.fromkeys(attrs[name] for attrs in others if attrs[name] != number):
-            made = [outputs_with(state, one._replace(attrs={**one.attrs, name: wanted}), {}) for one in steps.values()]
-            held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
+            held = made_by(state, [one._replace(attrs={**one.attrs, name: wanted}) for one in steps.values()])
             now = state.arrays(first.outputs[0])
-            factor = multiple_of(now, held[first.outputs[0]]) if now is not None and None not in made else None
-            if factor is None:
+            factor = multiple_of(now, held[first.outputs[0]]) if now is not None and held is not None else None
+            if held is None or factor is None:
                 continue
             yield _with_number(scene, at, (name, number, wanted), factor, Change(held), list(at.steps.values()))
 
@@ -144,10 +143,8 @@ def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
         if any(one.attrs.get(name) != number for one in steps.values()):
             continue
         for wanted in (_times(number, factor), _times(number, 1 / factor)):
-            changed = {n: step._replace(attrs={**step.attrs, name: wanted}) for n, step in steps.items()}
-            made = [outputs_with(state, one, {}) for one in changed.values()]
-            held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
-            if None in made or not _alike(fix.change, Change(held)):
+            held = made_by(state, [step._replace(attrs={**step.attrs, name: wanted}) for step in steps.values()])
+            if held is None or not _alike(fix.change, Change(held)):
                 continue
             title = _title(scene, steps, (name, number, wanted), 1 / factor)
             edits = partial(attributes, scene, numbers, {name: wanted}, (name,))

@@ -160,14 +160,20 @@ def doubtful(scene: Scene, state: State, at: Siblings) -> Step:
 
 def applied(state: State, steps: Mapping[Instance, Step]) -> dict[int, Arrays]:
     """What steps would make as they are given, where that is something else. Empty where one cannot be run."""
-    found: dict[int, Arrays] = {}
-    for step in steps.values():
-        made = outputs_with(state, step, {})
-        if made is None:
-            return {}
-        found.update(made)
+    found = made_by(state, steps.values()) or {}
     now = {value: arrays_of(state.values, value) for value in found}
     return {value: own for value, own in found.items() if (held := now[value]) is not None and not close(held, own)}
+
+
+def made_by(state: State, steps: Iterable[Step]) -> dict[int, Arrays] | None:
+    """What steps would make as they are given, each of what those before it make; None where one cannot be run."""
+    found: dict[int, Arrays] = {}
+    for step in steps:
+        made = outputs_with(state, step, {k: found[value] for k, value in enumerate(step.inputs) if value in found})
+        if made is None:
+            return None
+        found.update(made)
+    return found
 
 
 def in_turn(scene: Scene, state: State, runs: Iterable[Mapping[Instance, Step]]) -> dict[int, Arrays]:
