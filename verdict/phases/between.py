@@ -12,7 +12,7 @@ from verdict.phases.numbers import difference_at_own_shapes
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import has_rule, with_islands
-from verdict.phases.walk import walk_on
+from verdict.phases.walk import table_of, walk_on
 from verdict.report import Verdict
 from verdict.residue import decide
 from verdict.stage import Stage
@@ -43,7 +43,7 @@ def between_cut_points(
 
     progress = partial(query.observer.advance, Phase.SWEEP)
     binding = bind(single, parallel)
-    table = reference(single, parallel.columns, binding.batch)
+    table = table_of(examined, single, parallel, binding) or reference(single, parallel.columns, binding.batch)
     found = decide(table, parallel, binding, options, unproved, progress, others)
     if found is None:
         return None
