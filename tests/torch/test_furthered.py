@@ -1,4 +1,4 @@
-"""A mask of positions that the single-device program does not have is told at its line, and the repair leaves it out."""
+"""A mask of positions that one device does not have is told at its line, and the repair leaves it out."""
 
 from pathlib import Path
 
