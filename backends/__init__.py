@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from verdict.backends.apart import abandon, apart, begin, finish
+from verdict.backends.content import Content
 from verdict.backends.text import admit, write
 from verdict.backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
 from verdict.backends.text.plain import read_plain, write_plain
@@ -34,7 +35,7 @@ class Kind(NamedTuple):
 
     name: str
     recognises: Callable[[bytes], bool]
-    read: Callable[[bytes, str, Percent], Plan]
+    read: Callable[[Content, str, Percent], Plan]
 
 
 def _is_nnscaler(head: bytes) -> bool:
@@ -43,16 +44,24 @@ def _is_nnscaler(head: bytes) -> bool:
     return nnscaler.recognises(head)
 
 
-def _parse_nnscaler(data: bytes, source: str, _: Percent) -> Plan:
+def _parse_nnscaler(content: Content, source: str, _: Percent) -> Plan:
     from verdict.backends import nnscaler  # noqa: PLC0415
 
-    return nnscaler.parse(data, source)
+    return nnscaler.parse(content, source)
+
+
+def _admit(content: Content, source: str, told: Percent) -> Plan:
+    return admit(content.file.read(), source, told)
+
+
+def _read_plain(content: Content, source: str, _: Percent) -> Plan:
+    return read_plain(content.file.read(), source)
 
 
 KINDS = (
-    Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), admit),
+    Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), _admit),
     Kind("nnScaler plan pickle", _is_nnscaler, _parse_nnscaler),
-    Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), lambda data, source, _: read_plain(data, source)),
+    Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), _read_plain),
 )
 
 
@@ -91,22 +100,22 @@ def load_all(paths: Sequence[str], progress: Progress = uncounted) -> list[Plan]
 
 def read_here(path: str, told: Percent = unheard) -> Plan:
     """`load` in this very process: what a hostile file makes of its memory, or its C stack, is ours then."""
-    data = unpack(_bytes(path), path)
-    if not data:
+    content = Content.of(unpack(_bytes(path), path))
+    if not content.size:
         raise PlanFileError(path, "the file is empty")
-    head = data[:HEAD]
+    head = content.head(HEAD)
     for kind in KINDS:
         if kind.recognises(head):
-            return _told_briefly(kind, data, path, told)
+            return _told_briefly(kind, content, path, told)
     known = ", ".join(kind.name for kind in KINDS)
     packed = ", ".join(packing.name for packing in PACKINGS)
     raise PlanFileError(path, f"not a plan: it begins with {head[:12]!r}", f"known: {known}; each also as {packed}")
 
 
-def _told_briefly(kind: Kind, data: bytes, path: str, told: Percent) -> Plan:
+def _told_briefly(kind: Kind, content: Content, path: str, told: Percent) -> Plan:
     """What the kind reads; what it quotes from the file in a message is kept to one short line."""
     try:
-        return kind.read(data, path, told)
+        return kind.read(content, path, told)
     except PlanFileError as error:
         problem = "".join(letter if letter.isprintable() else "?" for letter in error.problem)
         if len(problem) > MOST_WORDS:

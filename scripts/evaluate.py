@@ -39,6 +39,7 @@ from scripts.generated import NAME, PROVENANCE, generated  # noqa: E402
 from scripts.machine import machine, processor  # noqa: E402
 from scripts.pairs import files as files_of  # noqa: E402
 from scripts.runs import DEMOS, WORK, Run  # noqa: E402
+from verdict.backends.content import Content  # noqa: E402
 from verdict.backends.generator import Sizes  # noqa: E402
 from verdict.backends.nnscaler import unpickle  # noqa: E402
 from verdict.backends.text.packing import unpack  # noqa: E402
@@ -184,7 +185,7 @@ def _unpickle(files: tuple[str, ...]) -> float:
     gc.disable()
     since = time.perf_counter()
     for file in files:
-        unpickle.load(unpack(Path(file).read_bytes(), file), file)
+        unpickle.load(Content.of(unpack(Path(file).read_bytes(), file)), file)
     return time.perf_counter() - since
 
 

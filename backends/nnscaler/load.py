@@ -8,6 +8,7 @@ of plan device d with its groups shifted by r * devices (`ModuleCodeGen.scale`).
 from collections.abc import Iterator, Sequence
 
 from verdict.backends.apart import apart
+from verdict.backends.content import Content
 from verdict.backends.nnscaler import unpickle
 from verdict.backends.nnscaler.microbatches import Numbering, template
 from verdict.backends.nnscaler.nodes import Writer
@@ -59,12 +60,12 @@ def read(data: bytes, source: str) -> Plan:
     The work is done in a child process; nothing that the file names is imported or called there either. Raises
     PlanFileError for anything but a plan that can be represented; faults of a plan that can be stay in it.
     """
-    return apart(lambda _: parse(data, source), source, MEMORY_AT_LEAST + MEMORY_PER_BYTE * len(data))
+    return apart(lambda _: parse(Content.of(data), source), source, MEMORY_AT_LEAST + MEMORY_PER_BYTE * len(data))
 
 
-def parse(data: bytes, source: str) -> Plan:
+def parse(content: Content, source: str) -> Plan:
     """`read` without a child process; it is left to the caller to free, or to outlive, what it leaves behind."""
-    root = unpickle.load(data, source)
+    root = unpickle.load(content, source)
     try:
         return _plan(root, source)
     except MalformedError as error:

@@ -9,10 +9,10 @@ can still do is to use up memory or the C stack: run this in a child process (ap
 The list: https://github.com/microsoft/nnscaler, and what its files in the wild hold.
 """
 
-import io
 import pickle
 from typing import Any
 
+from verdict.backends.content import Content
 from verdict.backends.nnscaler import records
 from verdict.backends.nnscaler.records import Ignored, MalformedError, NumpyScalar, NumpyType, Prim, Record
 from verdict.errors import PlanFileError
@@ -75,12 +75,12 @@ class _Unpickler(pickle.Unpickler):
         raise MalformedError("it refers to objects outside of the file")
 
 
-def load(data: bytes, source: str) -> object:
-    """The root record of the pickle `data`. Raises PlanFileError; nothing of the file is ever run."""
-    if len(data) > LARGEST_FILE:
-        raise PlanFileError(source, f"{len(data)} bytes, more than {LARGEST_FILE}", "raise LARGEST_FILE")
+def load(content: Content, source: str) -> object:
+    """The root record of a pickle. Raises PlanFileError; nothing of the file is ever run."""
+    if content.size > LARGEST_FILE:
+        raise PlanFileError(source, f"{content.size} bytes, more than {LARGEST_FILE}", "raise LARGEST_FILE")
     try:
-        return _Unpickler(io.BytesIO(data)).load()
+        return _Unpickler(content.file).load()
     except MalformedError as error:
         raise PlanFileError(source, f"refused, nothing was run: {error}", "is this an nnScaler plan?") from None
     except MemoryError:

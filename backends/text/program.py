@@ -1,45 +1,15 @@
 """Reading the program of a family of devices: segments of nodes, calls and outputs; then one copy for each device."""
 
 from collections import defaultdict
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Any, NoReturn
+from typing import Any
 
-from verdict.backends.text.values import Family, Varied, gather, listed, ordinals, part, region, value
+from verdict.backends.text.tables import Share, Tables, lead, logical_of, view
+from verdict.backends.text.values import Family, Varied, gather, listed, ordinals, value
 from verdict.backends.text.words import Line, label
-from verdict.graph import ABSENT, Attrs, Logical, Node, Tensor, whole
-from verdict.graph.limits import MOST_INSTANCES
+from verdict.graph import ABSENT, Node, Shape, Tensor
 from verdict.graph.misfit import CALL, GRADIENT_OF, LOSS, NODE, OUTPUT, SEED, STORAGE, TENSOR
-
-MOST_LINES = 3 * MOST_INSTANCES
-"""The most tensors, nodes with their attributes, calls and outputs that all devices of one file may have together."""
-_WHOLE_PART = (0, 1)
-
-Share = tuple[Any, Any, Any]
-"""A tensor of a family: the logical tensor, the region and the part, each of them the same or Varied."""
-
-
-class Tables:
-    """What all families of a file share: the logical tensors by label, and attributes, each kept once."""
-
-    __slots__ = ("_instances", "attrs", "logicals", "ordinals")
-
-    def __init__(self) -> None:
-        self._instances = 0
-        self.logicals: list[Logical] = []
-        self.ordinals: dict[tuple[str, int], int] = {}
-        self.attrs: dict[str, Attrs] = {}
-
-    def count(self, instances: int, line: Line) -> None:
-        """Refuse a file whose devices together have more things than the format allows."""
-        self._instances += instances
-        if self._instances > MOST_LINES:
-            line.fail(f"the lines up to here, each counted for every device of its family, are more than {MOST_LINES}")
-
-    def one(self, attrs: Attrs) -> Attrs:
-        """The one object for attributes that equal `attrs` in value and type."""
-        return self.attrs.setdefault(repr(attrs), attrs)
 
 
 class Program:
@@ -63,6 +33,8 @@ class Program:
         self.nodes = 0
         self.lines: dict[str, list[int]] = defaultdict(list)
         self._labels: dict[str, int] = {}
+        self._views: dict[tuple[Shape, tuple[str, ...]], tuple[Any, Any]] = {}
+        self._known_attrs: dict[tuple[str, ...], Any] = {}
         self._segment_labels: dict[tuple[str, int], int] = {}
 
     @cached_property
@@ -207,9 +179,28 @@ class Program:
         return Varied(tuple(found))
 
     def _view(self, line: Line, logical: Any) -> Share:
-        return view(line, self.family, self.tables, logical)
+        """A share of a tensor, as it follows. Of tensors of one shape the same words, read once, say the same."""
+        words = line.bracketed()
+        key = (self.tables.logicals[lead(logical)].shape, words)
+        known = self._views.get(key)
+        if known is None:
+            _, *found = view(line, self.family, self.tables, logical)
+            known = self._views[key] = found[0], found[1]
+        else:
+            line.at += len(words)
+        return (logical, *known)
 
     def _attrs(self, line: Line) -> Any:
+        """The attributes that follow. The same words say the same of all nodes: they are read once."""
+        words = line.before(":")
+        known = self._known_attrs.get(words)
+        if known is None:
+            known = self._known_attrs[words] = self._new_attrs(line)
+        else:
+            line.at += len(words)
+        return known
+
+    def _new_attrs(self, line: Line) -> Any:
         tokens = line.tokens
         found: list[tuple[str, Any]] = []
         while tokens[line.at] not in ("", ":"):
@@ -254,33 +245,3 @@ class Program:
             )
             for op, inputs, outputs, attrs, name in self.segments[segment][1]
         )
-
-
-def logical_of(line: Line, tables: Tables, name: str, ordinal: int) -> int:
-    """The logical tensor of this name, by its number in the table."""
-    found = tables.ordinals.get((name, ordinal))
-    if found is None:
-        _no_such_tensor(line, tables, name, ordinal)
-    return found
-
-
-def _no_such_tensor(line: Line, tables: Tables, name: str, ordinal: int) -> NoReturn:
-    near = get_close_matches(name, {known for known, _ in tables.ordinals}, n=1)
-    line.fail(
-        f"there is no tensor {label(name, ordinal)} in the table of tensors",
-        f"did you mean {near[0]}?" if near else "list it under `tensors` with its kind, dtype and shape",
-    )
-
-
-def lead(logical: Any) -> int:
-    """The logical tensor of the first device."""
-    found: int = logical.values[0] if isinstance(logical, Varied) else logical
-    return found
-
-
-def view(line: Line, family: Family, tables: Tables, logical: Any) -> Share:
-    """The region and the part that follow a tensor; the whole where they are not written."""
-    shape = tables.logicals[lead(logical)].shape
-    place = region(line, family, shape) if line.peek() == "[" else whole(shape)
-    addend = part(line, family) if line.peek() == "{" else _WHOLE_PART
-    return logical, place, addend

@@ -6,7 +6,8 @@ from typing import Any
 
 from verdict.backends.text.canonical import FORMAT
 from verdict.backends.text.places import line_of
-from verdict.backends.text.program import Program, Tables, logical_of, view
+from verdict.backends.text.program import Program
+from verdict.backends.text.tables import Tables, logical_of, view
 from verdict.backends.text.values import Family, Varied, value
 from verdict.backends.text.words import KINDS, Line, label, text_lines, told_of
 from verdict.counting import Percent, unheard

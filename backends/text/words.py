@@ -112,6 +112,19 @@ class Line:
         if not self.skip(token):
             self.fail(f"expected {token}, found {self.found()}")
 
+    def bracketed(self) -> tuple[str, ...]:
+        """The tokens of `[...]` and `{...}` that come next, as far as they are there; they are not passed over."""
+        end = self.at
+        for opening, closing in (("[", "]"), ("{", "}")):
+            if self.tokens[end] == opening and closing in self.tokens[end:]:
+                end = self.tokens.index(closing, end) + 1
+        return tuple(self.tokens[self.at : end])
+
+    def before(self, token: str) -> tuple[str, ...]:
+        """The tokens that come next, up to `token` or the end of the line; they are not passed over."""
+        rest = self.tokens[self.at : -1]
+        return tuple(rest[: rest.index(token)] if token in rest else rest)
+
     def end(self) -> None:
         """Be at the end of the line."""
         if self.tokens[self.at]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from verdict.backends import nnscaler
+from verdict.backends.content import Content
 from verdict.backends.nnscaler import load, records, unpickle
 from verdict.errors import PlanFileError
 from verdict.graph import Plan
@@ -137,7 +138,7 @@ def test_classes_cannot_be_changed(name: str, state: bytes) -> None:
     kinds = (records.IRSubTensor, records.NumpyType, records.Ignored)
     before = [dict(vars(kind)) for kind in kinds]
     with pytest.raises(PlanFileError):
-        load.parse(b"\x80\x04c" + name.encode() + b"\n" + state + b"b.", "hostile.pkl")
+        load.parse(Content.of(b"\x80\x04c" + name.encode() + b"\n" + state + b"b."), "hostile.pkl")
     assert [dict(vars(kind)) for kind in kinds] == before
 
 
@@ -153,7 +154,7 @@ def test_a_fault_of_ours_is_not_called_a_fault_of_the_file(monkeypatch: pytest.M
 @needs_plans
 def test_the_right_file_is_read() -> None:
     assert nnscaler.recognises(small()[:512])
-    assert nnscaler.read(small(), "right.pkl") == load.parse(small(), "right.pkl")
+    assert nnscaler.read(small(), "right.pkl") == load.parse(Content.of(small()), "right.pkl")
 
 
 @pytest.mark.parametrize("head", [b"", b"\x80\x04N.", b"plan 1\n", b"\xfd7zXZ\x00", pickle.dumps({"nnscaler": 1})])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import FAST
+from verdict.backends.content import Content
 from verdict.backends.nnscaler import load, unpickle
 from verdict.backends.nnscaler.microbatches import template
 from verdict.backends.nnscaler.records import IRAdapter, IRDataOperation, IRSegment, IRSubTensor
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared plans ar
 
 def plan_of(name, *edits):
     """The plan in a shared file, whose records are changed before they are looked at."""
-    root = unpickle.load(lzma.decompress((SHARED / f"{name}.pkl.xz").read_bytes()), name)
+    root = unpickle.load(Content.of(lzma.decompress((SHARED / f"{name}.pkl.xz").read_bytes())), name)
     module = root[0]
     for edit in edits:
         edit(module, module["execplan"][0])

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from verdict.backends import load
 from verdict.backends.generator import Sizes, generate
 from verdict.backends.text import canonical, read, write
+from verdict.backends.text.program import Program
+from verdict.backends.text.tables import view
 from verdict.errors import PlanFileError
 from verdict.graph import (
     ABSENT,
@@ -54,6 +56,18 @@ def test_generated_plans_are_read_back(model, sizes):
         text = write(plan)
         assert again(plan) == canonical(plan)
         assert write(read(text.encode(), "x")) == text
+
+
+@pytest.mark.parametrize("sizes", [SMALL, replace(SMALL, tp=4, pp=1, dp=8, heads=4)], ids=str)
+@pytest.mark.parametrize("model", ["llama3", "mlp", "deepseek"])
+def test_words_that_are_read_once_say_what_they_say_where_they_stand(model, sizes, monkeypatch):
+    for plan in generate(model, sizes):
+        text = write(plan).encode()
+        quick = read(text, "x")
+        with monkeypatch.context() as slow:
+            slow.setattr(Program, "_view", lambda self, line, logical: view(line, self.family, self.tables, logical))
+            slow.setattr(Program, "_attrs", Program._new_attrs)
+            assert repr(read(text, "x")) == repr(quick)
 
 
 def test_the_ranks_of_a_stage_share_one_text():

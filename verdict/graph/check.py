@@ -8,8 +8,9 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from verdict.errors import NoRuleError, ShapeError
@@ -18,7 +19,7 @@ from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import LOADER
 from verdict.graph.microbatches import check_microbatches
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Held, Node, Plan, Segment
-from verdict.graph.region import Shape, extent
+from verdict.graph.region import Shape
 from verdict.graph.schedule import check_schedule
 from verdict.graph.shares import check_regions, check_shards
 from verdict.graph.turns import IN_PLACE, makers_of, out_of_turn
@@ -69,30 +70,37 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
     """
     found: dict[tuple[str, int], dict[tuple[int, int], Place]] = {}
     loaded = {plan.tensors[t].logical for _, node in _nodes(plan) if node.op == LOADER for t in node.outputs if t >= 0}
-    given = set(plan.seeds)
-    for k, share in enumerate(plan.tensors):
-        if plan.kind(k) in PER_STEP or (plan.kind(k) == INPUT and share.logical not in loaded):
-            given.add(k)
+    kinds = plan.kinds
+    unloaded = (k for k, kind in enumerate(kinds) if kind == INPUT and plan.tensors[k].logical not in loaded)
+    given = {*plan.seeds, *unloaded, *(k for k, kind in enumerate(kinds) if kind in PER_STEP)}
 
     def misplaced(what: str, device: int, node: Node, tensor: int) -> None:
         places = found.setdefault((what, plan.tensors[tensor].logical), {})
         places.setdefault((tensor, id(node)), Place(device, ONCE_A_STEP, node.name, node.op))
 
+    @cache
+    def makers(device: int) -> Mapping[int, Set[int]]:
+        return makers_of(plan, device)
+
     late: dict[int, set[int]] = defaultdict(set)
     for device, program in enumerate(plan.programs):
-        own, makers = made(plan, program), makers_of(plan, device)
+        own = made(plan, program)
         for segments in _distinct_orders(plan, program):
             produced: set[int] = set()
             for at, node in ((number, node) for number in segments for node in plan.segments[number].nodes):
-                for tensor in (t for t in node.inputs if t not in produced and t != ABSENT):
-                    if tensor in own and at not in makers[tensor] and makers[tensor] <= set(segments):
+                for tensor in node.inputs:
+                    if tensor in produced or tensor == ABSENT:
+                        continue
+                    if tensor in own and at not in (by := makers(device)[tensor]) and by <= set(segments):
                         late[device].add(tensor)
                     elif tensor not in given or tensor in own:
                         misplaced("is read before anything produces it", device, node, tensor)
-                for tensor in (t for t in node.outputs if t != ABSENT):
-                    if node.op == LOADER and plan.kind(tensor) != INPUT:
+                for tensor in node.outputs:
+                    if tensor == ABSENT:
+                        continue
+                    if node.op == LOADER and kinds[tensor] != INPUT:
                         misplaced("is loaded, and is no input", device, node, tensor)
-                    if tensor in produced and plan.kind(tensor) != ACCUMULATOR:
+                    if tensor in produced and kinds[tensor] != ACCUMULATOR:
                         misplaced("is produced twice", device, node, tensor)
                     produced.add(tensor)
     broken = (
@@ -105,9 +113,10 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
 
 def made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
     """What the nodes of a device make, accumulators and loaded inputs aside."""
-    nodes = (node for segment in {call.segment for call in program} for node in plan.segments[segment].nodes)
-    made = (tensor for node in nodes if node.op != LOADER for tensor in node.outputs)
-    return {tensor for tensor in made if tensor != ABSENT and plan.kind(tensor) != ACCUMULATOR}
+    kinds = plan.kinds
+    nodes = [node for segment in {call.segment for call in program} for node in plan.segments[segment].nodes]
+    found = {tensor for node in nodes if node.op != LOADER for tensor in node.outputs}
+    return {tensor for tensor in found if tensor != ABSENT and kinds[tensor] != ACCUMULATOR}
 
 
 def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
@@ -193,25 +202,13 @@ def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], pl
 
 
 def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
-    """Every distinct node's full shapes and attributes against its operator's shape rule.
-
-    Attributes are told apart as objects: 1 and True are equal, and one of them may be refused.
-    """
-    shapes = [extent(tensor.region) for tensor in plan.tensors]
-    known: dict[tuple[object, ...], Misfit | None] = {}
+    """Every node's full shapes and attributes against its operator's shape rule; those of one look once."""
+    wrong = {look: misfit for look, at in plan.looks.items() if (misfit := _misfit_at(plan, *at, rules)) is not None}
     findings: dict[tuple[str, Misfit], Finding] = {}
     places: dict[tuple[str, Misfit], list[Place]] = defaultdict(list)
     tensors: dict[tuple[str, Misfit], list[int]] = defaultdict(list)
-    for segment, node in _nodes(plan):
-        key = (
-            node.op,
-            id(node.attrs),
-            tuple(shapes[t] if t != ABSENT else None for t in node.inputs),
-            tuple(shapes[t] if t != ABSENT else None for t in node.outputs),
-        )
-        if key not in known:
-            known[key] = misfit_of(node, key[2], key[3], rules)
-        misfit = known[key]
+    for segment, node in _nodes(plan) if wrong else ():
+        misfit = wrong.get(plan.look(node))
         if misfit is not None:
             alike = node.op, misfit
             place = Place(segment.device, ONCE_A_STEP, node.name, node.op)
@@ -229,6 +226,13 @@ class Misfit(NamedTuple):
 
     kind: Hashable
     text: str
+
+
+def _misfit_at(plan: Plan, number: int, place: int, rules: Mapping[str, ShapeRule]) -> Misfit | None:
+    """What is wrong with the node at a place of a segment."""
+    node, shapes = plan.segments[number].nodes[place], plan.shapes
+    sides = [tuple([shapes[t] if t != ABSENT else None for t in side]) for side in (node.inputs, node.outputs)]
+    return misfit_of(node, sides[0], sides[1], rules)
 
 
 def misfit_of(

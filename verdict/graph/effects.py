@@ -39,10 +39,12 @@ class Storages(NamedTuple):
 
 def has_effects(segments: Sequence[Segment], storages: Sequence[Storage]) -> bool:
     """Whether a plan of these segments and storages states effects; a reader keeps it as `Plan.effects`."""
-    return bool(storages) or any(
-        node.op in _OPERATORS or any(name in ATTRIBUTES for name, _ in node.attrs)
-        for segment in segments
-        for node in segment.nodes
+    attrs = {id(node.attrs): node.attrs for segment in segments for node in segment.nodes}
+    ops = {node.op for segment in segments for node in segment.nodes}
+    return (
+        bool(storages)
+        or not ops.isdisjoint(_OPERATORS)
+        or any(name in ATTRIBUTES for one in attrs.values() for name, _ in one)
     )
 
 

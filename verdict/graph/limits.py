@@ -5,6 +5,7 @@ from math import prod
 
 from verdict.graph.misfit import CALL, DEVICES, LOGICAL, MICROBATCHES, NODE, REPLICAS, TENSOR, At, Misfit, name_of
 from verdict.graph.plan import ACTIVATION, GRADIENT, INPUT, Plan
+from verdict.graph.region import farthest
 
 MOST_DEVICES = 1 << 16
 """Plan devices."""
@@ -58,7 +59,7 @@ def _tensors(plan: Plan) -> Iterator[Misfit]:
 
 def _shares(plan: Plan) -> Iterator[Misfit]:
     for number, tensor in enumerate(plan.tensors):
-        if max((abs(end) for bounds in tensor.region for end in bounds), default=0) > MOST_ELEMENTS:
+        if farthest(tensor.region) > MOST_ELEMENTS:
             problem = f"a region of {name_of(plan, number)} begins or ends beyond {MOST_ELEMENTS}"
             yield Misfit(At(TENSOR, number), problem, _HELP)
         if tensor.part[1] > MOST_ELEMENTS:
@@ -67,16 +68,13 @@ def _shares(plan: Plan) -> Iterator[Misfit]:
 
 
 def _numbers(plan: Plan) -> Iterator[Misfit]:
-    seen: set[int] = set()
-    for number, segment in enumerate(plan.segments):
-        for place, node in enumerate(segment.nodes):
-            if id(node.attrs) in seen:
-                continue
-            seen.add(id(node.attrs))
-            for name, value in node.attrs:
-                if _too_great(value):
-                    problem = f"{node.op} {node.name} on rank {segment.device}: a number of {name} is 2**63 or more"
-                    yield Misfit(At(NODE, number, place), problem, _HELP)
+    for number, place in plan.looks.values():
+        segment = plan.segments[number]
+        node = segment.nodes[place]
+        for name, value in node.attrs:
+            if _too_great(value):
+                problem = f"{node.op} {node.name} on rank {segment.device}: a number of {name} is 2**63 or more"
+                yield Misfit(At(NODE, number, place), problem, _HELP)
 
 
 def _too_great(value: object) -> bool:

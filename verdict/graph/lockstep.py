@@ -96,8 +96,9 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
         device = ready.popleft()
         program = programs[device]
         receiving.pop(device, None)
-        while position[device] < len(program):
-            step = program[position[device]]
+        at, end = position[device], len(program)
+        while at < end:
+            step = program[at]
             op = step.node.op
             if op not in COMMUNICATION:
                 local(device, step)
@@ -125,7 +126,8 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
                     if member != device:
                         position[member] += 1
                         ready.append(member)
-            position[device] += 1
+            at += 1
+        position[device] = at
 
     def awaits(node: Node) -> tuple[int, ...]:
         address = _address(addresses, node)

@@ -1,19 +1,20 @@
 """Every segment runs exactly once for every microbatch, and reducers run after the last contribution."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from verdict.graph.fault import Fault, Place
 from verdict.graph.names import alike
-from verdict.graph.plan import ABSENT, ACCUMULATOR, ONCE_A_STEP, Call, Plan
+from verdict.graph.plan import ACCUMULATOR, ONCE_A_STEP, Call, Plan
 from verdict.outcome import Finding
 
 
 def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
     """Every segment runs once for every microbatch; nothing is added to a gradient after its reducer."""
     findings: dict[tuple[str, int], Finding] = {}
-    read = [_accumulators(plan, (t for node in segment.nodes for t in node.inputs)) for segment in plan.segments]
-    written = [_accumulators(plan, (t for node in segment.nodes for t in node.outputs)) for segment in plan.segments]
+    accumulators = frozenset(k for k, kind in enumerate(plan.kinds) if kind == ACCUMULATOR)
+    read = [accumulators & {t for node in segment.nodes for t in node.inputs} for segment in plan.segments]
+    written = [accumulators & {t for node in segment.nodes for t in node.outputs} for segment in plan.segments]
     for device, program in enumerate(plan.programs):
         runs: dict[int, Counter[int]] = {}
         reduced: set[int] = set()
@@ -56,10 +57,6 @@ def _uneven(counts: Counter[int], microbatches: int) -> int | None:
     if len(counts) == microbatches and max(counts.values()) == 1:
         return None
     return next(microbatch for microbatch in range(microbatches) if counts[microbatch] != 1)
-
-
-def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
-    return frozenset(t for t in tensors if t != ABSENT and plan.kind(t) == ACCUMULATOR)
 
 
 def _reduced_early(plan: Plan, device: int, call: Call, tensor: int, problem: str, mend: str) -> Finding:

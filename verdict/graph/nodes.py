@@ -12,7 +12,7 @@ from verdict.graph.effects import ASYNCHRONOUS, ATTRIBUTES, AWAIT, EVENT, RECORD
 from verdict.graph.lockstep import COMMUNICATION, LOADER, attribute
 from verdict.graph.misfit import NODE, At, Misfit
 from verdict.graph.plan import ABSENT, GRAD, ONCE_A_STEP, Node, Plan
-from verdict.graph.region import Shape, extent
+from verdict.graph.region import Shape
 
 _Ends = tuple[Shape | None, ...]
 
@@ -67,23 +67,29 @@ class Attributed(Protocol):
 
 
 def malformed(plan: Plan, rules: Mapping[str, Attributed]) -> Iterator[Misfit]:
-    """The nodes that are not of their form. Equal nodes on equal tensors' dimensions are looked at once."""
-    known: dict[tuple[object, ...], str] = {}
+    """The nodes that are not of their form, in their order; of several of one look the first one."""
+    shapes = plan.shapes
+    problems = dict(_loaded_once(plan))
+    for number, place in plan.looks.values():
+        node = plan.segments[number].nodes[place]
+        ends = tuple([shapes[tensor] if tensor != ABSENT else None for tensor in (*node.inputs, *node.outputs)])
+        types = _types(plan, node) if node.op in _REDUCING else ()
+        if problem := _wrong(plan, node, ends, rules) or _reduction(node, types):
+            problems[number, place] = problem
+    for (number, place), problem in sorted(problems.items()):
+        segment = plan.segments[number]
+        node = segment.nodes[place]
+        yield Misfit(At(NODE, number, place), f"{node.op} {node.name} on rank {segment.device}: {problem}")
+
+
+def _loaded_once(plan: Plan) -> Iterator[tuple[tuple[int, int], str]]:
+    """Loaders that are called once a step, where there are several microbatches."""
     once = {call.segment for program in plan.programs for call in program if call.microbatch == ONCE_A_STEP}
-    shapes = [extent(tensor.region) for tensor in plan.tensors]
-    for number, segment in enumerate(plan.segments):
-        for place, node in enumerate(segment.nodes):
-            ends = tuple([shapes[tensor] if tensor != ABSENT else None for tensor in (*node.inputs, *node.outputs)])
-            types = _types(plan, node) if node.op in _REDUCING else ()
-            key = (node.op, id(node.attrs), len(node.inputs), ends, types)
-            if key not in known:
-                known[key] = _wrong(plan, node, ends, rules) or _reduction(node, types)
-            problem = known[key]
-            if node.op == LOADER and number in once and plan.microbatches > 1:
-                problem = problem or f"it is called once a step, and there are {plan.microbatches} microbatches to load"
-            if problem:
-                problem = f"{node.op} {node.name} on rank {segment.device}: {problem}"
-                yield Misfit(At(NODE, number, place), problem)
+    for number in sorted(once) if plan.microbatches > 1 else ():
+        for place, node in enumerate(plan.segments[number].nodes):
+            if node.op == LOADER:
+                why = f"it is called once a step, and there are {plan.microbatches} microbatches to load"
+                yield (number, place), why
 
 
 def _wrong(plan: Plan, node: Node, ends: _Ends, rules: Mapping[str, Attributed]) -> str:

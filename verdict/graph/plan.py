@@ -25,11 +25,12 @@ Conventions that every backend keeps:
 - A plan may list all ranks as plan devices, with one replica: its inputs then have regions along the batch.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from verdict.graph.region import Region, Shape
+from verdict.graph.region import Region, Shape, extent
 from verdict.outcome import Assumption, Finding, Source
 
 ABSENT = -1
@@ -119,7 +120,13 @@ class Storage(NamedTuple):
     tensors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+Look = tuple[str, int, tuple[int, ...], tuple[int, ...]]
+"""What the form of a node is told by: its operator, the identity of its attributes (1 and True are equal, and one of
+them may be refused), and for each tensor that it reads and makes a number of its shape and number format, or ABSENT.
+"""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A whole plan. See the head of this file for the conventions.
 
@@ -170,6 +177,10 @@ class Plan:
     sources: tuple[Source, ...] = ()
     lines: tuple[tuple[int, ...], ...] = field(default=(), repr=False, compare=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: nothing that is derived, as looks tell attributes by their identity in this process."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @property
     def declared(self) -> tuple[Held, ...]:
         """All declared outputs: losses, gradients and further ones."""
@@ -185,6 +196,40 @@ class Plan:
         """The number of (replica, microbatch) pairs, each of which computes one share of the batch."""
         return self.replicas * self.microbatches
 
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Of each tensor the kind of the logical tensor that it is a share of."""
+        of = [logical.kind for logical in self.logicals]
+        return tuple([of[tensor.logical] for tensor in self.tensors])
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of each tensor the shape that it has on its device."""
+        return tuple([extent(tensor.region) for tensor in self.tensors])
+
+    @cached_property
+    def _formats(self) -> tuple[int, ...]:
+        """Of each tensor a number of its shape and number format; at last, where ABSENT points to, none."""
+        known: dict[tuple[Shape, str], int] = {}
+        of = [logical.dtype for logical in self.logicals]
+        formats = [(shape, of[tensor.logical]) for shape, tensor in zip(self.shapes, self.tensors, strict=True)]
+        return (*[known.setdefault(one, len(known)) for one in formats], ABSENT)
+
+    def look(self, node: Node) -> Look:
+        """What the form of a node is told by. Nodes of one look are right or wrong together."""
+        of = self._formats
+        return node.op, id(node.attrs), tuple([of[t] for t in node.inputs]), tuple([of[t] for t in node.outputs])
+
+    @cached_property
+    def looks(self) -> Mapping[Look, tuple[int, int]]:
+        """Where the first node of each look stands: its segment, and its place in that. In the order of the plan."""
+        found: dict[Look, tuple[int, int]] = {}
+        look = self.look
+        for number, segment in enumerate(self.segments):
+            for place, node in enumerate(segment.nodes):
+                found.setdefault(look(node), (number, place))
+        return found
+
     def kind(self, tensor: int) -> str:
         """The kind of the logical tensor that `tensor` is a share of."""
-        return self.logicals[self.tensors[tensor].logical].kind
+        return self.kinds[tensor]

@@ -23,6 +23,12 @@ def extent(region: Region) -> Shape:
     return tuple([stop - start for start, stop in region])
 
 
+@lru_cache(MOST_KNOWN)
+def farthest(region: Region) -> int:
+    """How far from zero `region` begins or ends."""
+    return max((abs(end) for interval in region for end in interval), default=0)
+
+
 def volume(region: Region) -> int:
     """The number of elements inside `region`."""
     return prod(extent(region))

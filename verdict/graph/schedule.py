@@ -22,7 +22,6 @@ from verdict.graph.names import alike
 from verdict.graph.noted import Noted
 from verdict.graph.plan import Node, Plan
 from verdict.graph.received import misfits, no_room
-from verdict.graph.region import extent
 from verdict.outcome import Finding
 
 MESSAGES_FIRST = "let one of them send what the other waits for before it waits itself"
@@ -64,7 +63,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
         for program in plan.programs
     ]
     uneven: list[Step] = []
-    shapes = [extent(tensor.region) for tensor in plan.tensors]
+    shapes = plan.shapes
     met: dict[int, tuple[int, ...]] = {}
     agreed: set[frozenset[int]] = set()
     paired: set[tuple[int, int]] = set()
@@ -167,7 +166,7 @@ def _same_partners(
     return same
 
 
-def _agree(findings: Noted, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:
+def _agree(findings: Noted, one: tuple[int, Step], other: tuple[int, Step], shapes: Sequence[tuple[int, ...]]) -> None:
     (device, first), (peer, step) = one, other
     kind: tuple[str, ...]
     if first.node.op != step.node.op:

@@ -29,25 +29,22 @@ class TypeRule(Protocol):
 def check_types(
     plan: Plan, rules: Mapping[str, TypeRule], kind: Callable[[str], str], gradients: Kinds, beyond: Beyond
 ) -> tuple[Finding, ...]:
-    """Every distinct node's types against its operator's rule. kind: of a type. gradients: the kinds that they have.
+    """Every node's types against its operator's rule, those of one look once. kind: of a type. gradients: their kinds.
 
     beyond: what is wrong with the numbers among attributes, beside tensors of some kinds; empty for nothing.
     """
-    kinds = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
-    known: dict[tuple[object, ...], str] = {}
+    kinds = [kind(logical.dtype) for logical in plan.logicals]
     found: dict[str, Finding] = {}
-    for segment in plan.segments:
-        for node in segment.nodes:
-            read, made = ([kinds[t] if t != ABSENT else "" for t in side] for side in (node.inputs, node.outputs))
-            key = (node.op, id(node.attrs), tuple(read), tuple(made))
-            if key not in known:
-                attrs = dict(node.attrs)
-                known[key] = _misfit(node, read, made, rules, gradients) or beyond(node.op, (*read, *made), attrs)
-            problem = known[key]
-            if problem:
-                place = Place(segment.device, ONCE_A_STEP, node.name, node.op)
-                about = Fault((place,), tuple(node.outputs))
-                found.setdefault(problem, Finding("wrong-dtype", problem, place.spelled, evidence=about, kind=problem))
+    for number, at in plan.looks.values():
+        segment = plan.segments[number]
+        node = segment.nodes[at]
+        sides = (node.inputs, node.outputs)
+        read, made = ([kinds[plan.tensors[t].logical] if t != ABSENT else "" for t in side] for side in sides)
+        problem = _misfit(node, read, made, rules, gradients) or beyond(node.op, (*read, *made), dict(node.attrs))
+        if problem:
+            place = Place(segment.device, ONCE_A_STEP, node.name, node.op)
+            about = Fault((place,), tuple(node.outputs))
+            found.setdefault(problem, Finding("wrong-dtype", problem, place.spelled, evidence=about, kind=problem))
     return tuple(found.values())
 
 

@@ -11,6 +11,7 @@ from verdict.lineage.inherit import NOT_INHERITED, ignore, inherit
 from verdict.lineage.lineages import Evidence, IgnoredLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
 from verdict.lineage.own_size import differs_in_size, own_intervals
+from verdict.lineage.pieces import as_pieces
 from verdict.lineage.reference import Bases
 from verdict.lineage.replicas import of_each_replica
 from verdict.lineage.sums import as_sum, times_zero
@@ -25,10 +26,11 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     Nodes of several ranks that compute the same from the same, as most do, are looked into once.
     """
     node = step.node
-    key = (node.op, id(node.attrs), values, tuple([tensor != ABSENT for tensor in node.outputs]))
+    wanted = tuple([tensor != ABSENT for tensor in node.outputs])
+    key = (node.op, id(node.attrs), values, wanted)
     result = holdings.computed.get(key)
     if result is None:
-        result = _result(holdings, device, step, values, place)
+        result = _result(holdings, device, step, values, place, wanted)
         if result is None:
             return
         if result.lasting:
@@ -39,12 +41,14 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         holdings.join(index, number, place)
 
 
-def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> Computed | None:
+def _result(
+    holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place, wanted: tuple[bool, ...]
+) -> Computed | None:
     """What a node computes; None where nothing can be said of it: then its outputs have been written."""
     node = step.node
     if node.op.endswith(GRAD) and not any(values[: len(values) - len(node.outputs)]):
         return Computed((), ((),) * len(node.outputs), lasting=True)
-    bases = tuple(tuple(share.base for share in value) for value in values)
+    bases = tuple([tuple([share.base for share in value]) for value in values])
     if FACTS.random(node.op) and _drawn_apart(holdings, node, bases):
         holdings.gap(f"several {node.op} nodes of the single-device plan draw random numbers for the same input", place)
         _take_claims(holdings, device, node.outputs, place)
@@ -54,8 +58,10 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return Computed((), ((),), lasting=True)
     index = _partner(holdings, node, bases, candidates)
     if index is None:
-        if (total := as_sum(holdings, node, values)) is not None:
-            return Computed((), (total,), lasting=True)
+        total = as_sum(holdings, node, values)
+        known = as_pieces(node, values) if total is None else total
+        if known is not None:
+            return Computed((), (known,), lasting=True)
         holdings.gap(_alone(holdings, node, bases), place)
         _take_claims(holdings, device, node.outputs, place)
         return None
@@ -69,7 +75,6 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     if expected is None:
         _forget(holdings, device, node.outputs, place)
         return None
-    wanted = tuple(tensor != ABSENT for tensor in node.outputs)
     found = _members(holdings, device, node, meaning, expected, wanted)
     if isinstance(found, Misfit):
         _misfit(holdings, device, node, index, found, place)
@@ -90,11 +95,11 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         if claim is None or base == ABSENT:
             outputs.append(None)
             continue
-        own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
+        own = tuple([(Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part])
         joined = tuple(sorted((*own, *part))) if part else own
         outputs.append((Share(base, claim.region, joined, spread, mark or found.mark(k, index, meaning), times),))
     lasting = whole and len(candidates) == 1 and expected == values and not found.own
-    return Computed(tuple((index, number) for number in found.numbers), tuple(outputs), lasting)
+    return Computed(tuple([(index, number) for number in found.numbers]), tuple(outputs), lasting)
 
 
 def _alone(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> str:
@@ -119,7 +124,7 @@ def _members(
     """The member that reads these regions, or the members where each replica reads its own; why there is none."""
     if any(value and value[0].shard for value in values):
         return of_each_replica(holdings, meaning, node.attrs, values, wanted)
-    regions = tuple(value[0].region if value else None for value in values)
+    regions = tuple([value[0].region if value else None for value in values])
     found, own = holdings.transfer(meaning, node.attrs, regions, wanted), {}
     if _makes_another_size(holdings, node, found):
         made = tuple(holdings.shapes[tensor] if tensor != ABSENT else None for tensor in node.outputs)
@@ -133,8 +138,10 @@ def _makes_another_size(holdings: Holdings, node: Node, found: tuple[int, Member
     """Whether a node that reads nothing makes something else, or any node other sizes, than what it reads implies."""
     if isinstance(found, Misfit):
         return not node.inputs
-    claims = zip(node.outputs, found[1].claims, strict=True)
-    return any(claim is not None and extent(claim.region) != holdings.shapes[tensor] for tensor, claim in claims)
+    for tensor, claim in zip(node.outputs, found[1].claims, strict=True):
+        if claim is not None and extent(claim.region) != holdings.shapes[tensor]:
+            return True
+    return False
 
 
 def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misfit, place: Place) -> None:

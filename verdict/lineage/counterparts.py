@@ -36,12 +36,17 @@ def counterparts(single: Plan, parallel: Plan, unwraps: bool = False) -> dict[tu
         for node in single.segments[call.segment].nodes:
             for key in keys(node.op, node.name):
                 own[key].append(node)
+
+    @cache
+    def key_of(op: str, name: str) -> tuple[str, str]:
+        return next((key for key in keys(op, name) if key in own), (op, name))
+
     found: dict[tuple[int, tuple[int, ...]], Alike] = {}
     for device, calls in enumerate(parallel.programs):
         seen: Counter[tuple[str, str]] = Counter()
         for segment in dict.fromkeys(call.segment for call in calls):
             for node in parallel.segments[segment].nodes:
-                key = next((key for key in keys(node.op, node.name) if key in own), (node.op, node.name))
+                key = key_of(node.op, node.name)
                 found[device, node.outputs] = Alike(own.get(key, ()), seen[key])
                 seen[key] += 1
     return found

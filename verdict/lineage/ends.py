@@ -16,10 +16,11 @@ def ends_of(holdings: Holdings) -> Iterator[End]:
     """Every declared output with what it holds. Of each other part the first device that holds it counts."""
     for declared in (holdings.plan.losses, holdings.plan.gradients, holdings.plan.outputs):
         first: dict[_Sum, dict[int, Held]] = defaultdict(dict)
-        for held in declared:
-            first[_sum(holdings, held)].setdefault(holdings.plan.tensors[held.tensor].part[0], held)
-        for held in declared:
-            yield End(held, _total(holdings, held, first[_sum(holdings, held)]))
+        sums = [first[_sum(holdings, held)] for held in declared]
+        for held, parts in zip(declared, sums, strict=True):
+            parts.setdefault(holdings.plan.tensors[held.tensor].part[0], held)
+        for held, parts in zip(declared, sums, strict=True):
+            yield End(held, _total(holdings, held, parts))
 
 
 def _sum(holdings: Holdings, held: Held) -> _Sum:

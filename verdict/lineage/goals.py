@@ -97,9 +97,10 @@ def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[
     updated = _updated(plan)
     declared = {(held.device, held.weight) for held in plan.gradients}
     trained = {index for index, bases in final_gradients(lineages.reference).items() if bases}
+    kinds = plan.kinds
     for device, held in enumerate(lineages.held):
         for tensor in held:
-            if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in own[device]:
+            if kinds[tensor] != WEIGHT or (device, tensor) in declared or tensor in own[device]:
                 continue
             share = plan.tensors[tensor]
             if any(contains(region, share.region) for region in updated.get((device, share.logical), ())):

@@ -11,7 +11,7 @@ from itertools import islice, product
 from math import prod
 from typing import NoReturn
 
-from verdict.graph import ABSENT, GRAD, INPUT, Interval, Node, Place, Plan, Region, extent
+from verdict.graph import ABSENT, GRAD, INPUT, Interval, Node, Place, Plan, Region, Shape, extent
 from verdict.graph.lockstep import COMMUNICATION, Step
 from verdict.lineage.binding import Binding
 from verdict.lineage.claims import given_pieces
@@ -46,24 +46,27 @@ class Guessing(Holdings):
         self.grounds, self.learned = grounds, learned
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite, self.alike = grounds.infinite, grounds.alike
+        partners = enumerate(grounds.table.partners) if learned.closed else ()
+        self._closed = frozenset(index for index, partner in partners if partner.signature in learned.closed)
         self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
+        self._cut_so: list[set[tuple[Region, Shape]]] = [set() for _ in range(plan.devices)]
         inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
         self._pieces = [
             given_pieces(plan, device, inputs, self.claim, grounds.table) for device in range(plan.devices)
         ]
         self.movement = Movement(self, self.infinite, self._pieces)
 
-    def read(self, device: int, tensor: int) -> Value | None:
-        """What a tensor holds; None where it is not known, or where nothing can be said of it."""
+    def first(self, device: int, tensor: int) -> Value | None:
+        """What a tensor holds that nothing has written; None where nothing can be said of it."""
         try:
-            return super().read(device, tensor)
+            return super().first(device, tensor)
         except Unfollowed:
             return None
 
     def join(self, index: int, number: int, place: Place) -> None:
         """Note a node that computes a single-device one; leave the step where that has no proof."""
-        if self.reference.partners[index].signature in self.learned.closed:
+        if index in self._closed:
             raise Unfollowed("its stage has no proof")
         super().join(index, number, place)
 
@@ -75,8 +78,10 @@ class Guessing(Holdings):
         super().write(device, tensor, value, place)
         for share in value or ():
             shape = self.reference.shapes[share.base]
-            if share.base in self.alike or extent(share.region) == shape:
+            known = (share.region, shape)
+            if share.base in self.alike or known in self._cut_so[device] or extent(share.region) == shape:
                 continue
+            self._cut_so[device].add(known)
             for interval, full in zip(share.region, shape, strict=True):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
@@ -123,7 +128,7 @@ class Guessing(Holdings):
     def follow(self, steps: Mapping[int, Step]) -> None:
         """Look at the elements of what steps make of which nothing else is known, and how often they count."""
         outputs = [(d, t) for d, step in steps.items() for t in step.node.outputs if t != ABSENT]
-        if all(self.env[device].get(tensor) is not None for device, tensor in outputs):
+        if None not in [self.env[device].get(tensor) for device, tensor in outputs]:
             return
         for device, tensor, value, place in self.movement.follow(steps):
             with suppress(Unfollowed):

@@ -66,9 +66,10 @@ class Holdings:
         self.by_region = CHUNK_ORDER in assume
         self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
         self.regions = [tensor.region for tensor in plan.tensors]
-        self.shapes = [extent(region) for region in self.regions]
-        self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
-        self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
+        self.shapes, self.kinds = plan.shapes, plan.kinds
+        of = [kind(logical.dtype) for logical in plan.logicals]
+        self.types = [of[tensor.logical] for tensor in plan.tensors]
+        self.base_types = [kind(base.dtype) for base in reference.bases]
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
@@ -93,9 +94,14 @@ class Holdings:
         held = self.env[device]
         value = held.get(tensor)
         if value is None and tensor not in held:
-            value = held[tensor] = self._given(tensor)
+            value = self.first(device, tensor)
         if value and self.accumulated and self.kinds[tensor] == ACCUMULATOR:
             return self._accumulated(value)
+        return value
+
+    def first(self, device: int, tensor: int) -> Value | None:
+        """What `tensor` holds on `device` that nothing has written there; it is kept."""
+        value = self.env[device][tensor] = self._given(tensor)
         return value
 
     def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
@@ -120,7 +126,10 @@ class Holdings:
     def _require_type(self, tensor: int, value: Value, place: Place) -> None:
         """Note where what is computed has another type than on the single device, which may wrap around elsewhere."""
         held = self.types[tensor]
-        for due in {kind(self.reference.bases[share.base].dtype) for share in value} - {held}:
+        for share in value:
+            due = self.base_types[share.base]
+            if due == held:
+                continue
             if (is_whole(held) and is_whole(due)) or ({held, due} & BITS.keys() and FACTS.computes(place.op)):
                 why = f"{place.op} makes {held} where the single-device plan has {due}, which has another range"
                 self.gap(why, place)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from math import prod
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ class Signature(NamedTuple):
         return f"[{', '.join('-' if shape is None else str(list(shape)) for shape in self.shapes)}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Meaning:
     """What is known of a signature: the rule, the index axes, and how a column of the batch runs through.
 
@@ -58,12 +58,12 @@ class Meaning:
     summands: frozenset[int] = frozenset()
     complete: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def unused(self) -> frozenset[str]:
         """The atoms on which no output depends."""
         return frozenset(a.name for a in self.axes.atoms if a.law is Law.UNUSED) if self.axes else frozenset()
 
-    @property
+    @cached_property
     def linear(self) -> frozenset[int]:
         """The inputs in which the node is linear; of a gradient node, the gradients that it reads."""
         grads = self.signature.grads
@@ -73,7 +73,7 @@ class Meaning:
             return frozenset(range(grads))
         return self.rule.linear_in(len(self.signature.shapes), dict(self.signature.attrs))
 
-    @property
+    @cached_property
     def ignored(self) -> frozenset[int]:
         """The inputs whose values do not count.
 

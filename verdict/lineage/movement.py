@@ -35,6 +35,8 @@ class Movement:
     def __init__(self, holdings: Holdings, infinite: Set[int], pieces: Sequence[Pieces]) -> None:
         self.holdings, self.infinite, self.pieces = holdings, infinite, pieces
         self.numbering = Numbering(holdings.reference, holdings.trust)
+        dtypes = [logical.dtype for logical in holdings.plan.logicals]
+        self._dtypes = [kind(dtype) if kind(dtype) in (FLOAT, COMPLEX) else dtype for dtype in dtypes]
         self.multiples = _multiples(holdings.reference)
         self._known: list[dict[int, Origins]] = [{} for _ in range(holdings.plan.devices)]
 
@@ -86,9 +88,7 @@ class Movement:
 
     def _dtype(self, tensor: int) -> str:
         """The type of a tensor's elements, one for all of real numbers, and one for complex ones."""
-        plan = self.holdings.plan
-        dtype = plan.logicals[plan.tensors[tensor].logical].dtype
-        return kind(dtype) if kind(dtype) in (FLOAT, COMPLEX) else dtype
+        return self._dtypes[self.holdings.plan.tensors[tensor].logical]
 
     def _made(self, steps: Mapping[int, Step]) -> Mapping[int, Sequence[Origins]] | None:
         ((device, step), *others) = steps.items()

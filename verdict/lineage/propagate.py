@@ -59,6 +59,10 @@ def guessed(
     return _walk(Guessing(grounds, plan, binding, learned), plan, microbatch, progress, steps)
 
 
+OFTEN = 1024
+"""How many nodes are walked between two times that it is told how many are."""
+
+
 class _Enough(Exception):
     """As many steps were walked as were asked for."""
 
@@ -68,14 +72,24 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, m
         program(plan, [call for call in calls if call.microbatch in (microbatch, ONCE_A_STEP)])
         for calls in plan.programs
     ]
-    nodes, done = sum(map(len, programs)), 0
+    nodes, done, told = sum(map(len, programs)), 0, 0
 
     def count(more: int) -> None:
-        nonlocal done
+        nonlocal done, told
         done += more
-        progress(done, nodes, "nodes")
+        if done - told >= OFTEN:
+            told = done
+            progress(done, nodes, "nodes")
         if most is not None and done >= most:
             raise _Enough
+
+    def alone(device: int, step: Step) -> None:
+        try:
+            local(holdings, device, step)
+        except Unfollowed:
+            _forget(holdings, {device: step})
+        holdings.follow({device: step})
+        count(1)
 
     def followed(steps: Mapping[int, Step], follow: Callable[[], None]) -> None:
         _followed(holdings, steps, follow)
@@ -86,7 +100,7 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, m
         return holdings.read(device, step.node.inputs[0])
 
     handlers = Handlers(
-        local=lambda device, step: followed({device: step}, lambda: local(holdings, device, step)),
+        local=alone,
         send=sent,
         receive=lambda device, step, value, sent: followed(
             {device: step},
@@ -97,6 +111,7 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, m
     walk = Walk((), ())
     with suppress(_Enough):
         walk = lockstep(programs, handlers)
+    progress(done, nodes, "nodes")
     return _lineages(holdings, walk, nodes)
 
 
@@ -105,9 +120,13 @@ def _followed(holdings: Holdings, steps: Mapping[int, Step], follow: Callable[[]
     try:
         follow()
     except Unfollowed:
-        for device, step in steps.items():
-            holdings.env[device].update({tensor: None for tensor in step.node.outputs if tensor != ABSENT})
+        _forget(holdings, steps)
     holdings.follow(steps)
+
+
+def _forget(holdings: Holdings, steps: Mapping[int, Step]) -> None:
+    for device, step in steps.items():
+        holdings.env[device].update({tensor: None for tensor in step.node.outputs if tensor != ABSENT})
 
 
 def local(holdings: Holdings, device: int, step: Step) -> None:
@@ -138,8 +157,8 @@ def local(holdings: Holdings, device: int, step: Step) -> None:
 
 def _read(holdings: Holdings, device: int, step: Step) -> tuple[Value, ...] | None:
     """What a node reads; None where some of it is unknown, and cannot be guessed."""
-    values = tuple(holdings.read(device, tensor) for tensor in step.node.inputs)
-    known = tuple(value for value in values if value is not None)
+    values = tuple([holdings.read(device, tensor) for tensor in step.node.inputs])
+    known = tuple([value for value in values if value is not None])
     return known if len(known) == len(values) else holdings.guess(device, step, values)
 
 
@@ -154,7 +173,7 @@ def _only_per_step(holdings: Holdings, step: Step, place: Place) -> None:
 
 def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
     stuck = tuple(Gap("the walk did not reach its end", place_of(s.device, s.step)) for s in walk.stuck[:1])
-    held = tuple({tensor: holdings.read(device, tensor) for tensor in env} for device, env in enumerate(holdings.env))
+    held = tuple(_held(holdings, device) for device in range(len(holdings.env)))
     ends = tuple(ends_of(holdings))
     return Lineages(
         reference=holdings.reference,
@@ -173,6 +192,12 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
         cuts=holdings.cuts,
         unsaid=None if stuck else frozenset(holdings.unsaid),
     )
+
+
+def _held(holdings: Holdings, device: int) -> dict[int, Value | None]:
+    """What all tensors hold on a device that were read or written there."""
+    own = holdings.env[device]
+    return {tensor: holdings.read(device, tensor) for tensor in own} if holdings.accumulated else dict(own)
 
 
 def _together(found: list[Finding]) -> Finding:

@@ -97,14 +97,13 @@ def _undeclared(
         of_shard = plan.tensors[held.tensor].logical in divided
         if not of_shard or plan.tensors[held.weight].logical in divided:
             new[held.device, plan.tensors[held.weight].logical].append(plan.tensors[held.weight].region)
+    kinds = plan.kinds
     for device, held_here in enumerate(lineages.held):
         for tensor in held_here:
+            if kinds[tensor] != WEIGHT or tensor in own[device]:
+                continue
             share = plan.tensors[tensor]
-            if (
-                plan.kind(tensor) != WEIGHT
-                or tensor in own[device]
-                or binding.logical.get(share.logical) not in updated
-            ):
+            if binding.logical.get(share.logical) not in updated:
                 continue
             if not any(contains(region, share.region) for region in new[device, share.logical]):
                 name = plan.logicals[share.logical].name

@@ -32,7 +32,7 @@ from verdict.phases.summary import (
     trained_weights,
     walked,
 )
-from verdict.report import Open, Proofs, Report, Verdict
+from verdict.report import Due, Open, Proofs, Report, Verdict
 from verdict.report.questions import NO_RULE, SPECS_MISSING
 from verdict.stage import Cut, Stage, cut
 from verdict.words import listed
@@ -65,7 +65,7 @@ def walk(
     if admitted.binding.unstated:
         open_ = (_unstated(parallel, admitted.binding.unstated),)
         return Examined(Report(side_of(single), side_of(parallel), admitted.structural, open_, (), Proofs()))
-    known_table = _table_of(before, single, parallel, admitted.binding)
+    known_table = table_of(before, single, parallel, admitted.binding)
     table = known_table or reference(single, parallel.columns, admitted.binding.batch)
     missing = before.missing if before and known_table else tuple(missing_of(table))
     changed = _resumed(query, was, before, admitted.binding) if was and before and known_table else None
@@ -91,7 +91,7 @@ def walk_on(query: Query, known: Mapping[Stage, Outcome], before: Examined, line
     before: what was found of the pair without these. known: outcomes of stages.
     """
     admitted = Admitted(bind(*query.values), before.raw.structural)
-    return _proved(query, admitted, before.missing, (lineages,), known)
+    return _proved(query, admitted, before.missing, (lineages,), known, before.report.due if before.walks else None)
 
 
 def _proved(
@@ -100,14 +100,16 @@ def _proved(
     missing: tuple[Open, ...],
     walks: tuple[Lineages, ...],
     known: Mapping[Stage, Outcome],
+    due: Due | None = None,
 ) -> Examined:
-    """The stages of walks, proved, and what comes of them."""
+    """The stages of walks, proved, and what comes of them. due: what must be established, where that is known."""
     query.observer.begin(Phase.STAGE, walks)
     stages = cut(walks, query.options.exhaustive)
     query.observer.begin(Phase.PROVE, stages)
     outcomes = prove(stages.questions, query.parallel.columns, query.options, known, query.observer)
     query.observer.begin(Phase.REPORT, outcomes)
-    return _examined(query, admitted, missing, walks, stages, outcomes)
+    due = due or due_of(*query.values)
+    return _examined(query, admitted, missing, walks, stages, outcomes, due)
 
 
 def _resumed(query: Query, was: Plan, before: Examined, binding: Binding) -> tuple[Lineages, ...] | None:
@@ -140,6 +142,7 @@ def _examined(
     walks: tuple[Lineages, ...],
     stages: Cut,
     outcomes: Sequence[Outcome],
+    due: Due,
 ) -> Examined:
     """The report of what was found at the door, on the way and about the results, and what it is made from."""
     (single, parallel), options, binding = query.values, query.options, admitted.binding
@@ -172,7 +175,7 @@ def _examined(
         open=tuple(sorted(dict.fromkeys(still_open), key=lambda question: question.code != NO_RULE)),
         assumptions=assumptions,
         proofs=proofs_of(stages, outcomes),
-        due=due_of(single, parallel),
+        due=due,
         evidence=walked(judged, outcomes),
         losses=len(parallel.losses),
         gradients=trained_weights(walks[0].reference),
@@ -192,7 +195,7 @@ def _assumptions(
     return tuple(dict.fromkeys((*found, *((CAST,) if casts else ()))))
 
 
-def _table_of(before: Examined | None, single: Plan, parallel: Plan, binding: Binding) -> Reference | None:
+def table_of(before: Examined | None, single: Plan, parallel: Plan, binding: Binding) -> Reference | None:
     """The table of the single-device plan's values, if it has been made before for so many columns and this batch."""
     table = before.walks[0].reference if before and before.walks else None
     if table and (table.plan, table.columns, table.batch) == (single, parallel.columns, binding.batch):

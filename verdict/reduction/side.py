@@ -47,7 +47,7 @@ class Side:
 
     def __init__(self, plan: Plan, factors: Factors, least: int) -> None:
         self.plan, self.factors, self.least = plan, factors, least
-        self.shapes = [extent(tensor.region) for tensor in plan.tensors]
+        self.shapes = plan.shapes
         self.shares = dict.fromkeys((tensor.logical, tensor.region) for tensor in plan.tensors)
         self.dims = [tuple(factors.new() for _ in logical.shape) for logical in plan.logicals]
         self.kinds: list[Kind] = []

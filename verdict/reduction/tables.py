@@ -14,7 +14,7 @@ import numpy as np
 
 from verdict.comparison import Faulty
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, WEIGHT, Node, Plan, Region, Shape, extent
+from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, WEIGHT, Node, Plan, Region, Shape
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.ops import RULES, Array
 from verdict.semantics import reading, signature
@@ -41,8 +41,8 @@ class Contents:
     """The values of tensors that are made from no input, at full size."""
 
     def __init__(self, plan: Plan) -> None:
-        self._shapes = [extent(tensor.region) for tensor in plan.tensors]
-        self._kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self._shapes = plan.shapes
+        self._kinds = plan.kinds
         self._makers: dict[tuple[int, int], Node | None] = {}
         for segment in plan.segments:
             for node in segment.nodes:

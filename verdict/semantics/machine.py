@@ -50,7 +50,7 @@ class Machine(Generic[V]):
         self, plan: Plan, small: Small, binding: Binding, given: Mapping[int, Shape], domain: Domain[V]
     ) -> None:
         self.plan, self.small, self.binding, self.given, self.domain = plan, small, binding, given, domain
-        self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.kinds = plan.kinds
         self.dtypes = [plan.logicals[tensor.logical].dtype for tensor in plan.tensors]
         self.shapes = [small.shape(tensor) for tensor in range(len(plan.tensors))]
         self.replicas = range(plan.replicas)

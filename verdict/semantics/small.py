@@ -62,7 +62,7 @@ def full(plan: Plan) -> Small:
 
 def nodes_of(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Pattern]]:
     """The nodes that compute, by signature, with their patterns at full shapes."""
-    shapes = [extent(tensor.region) for tensor in plan.tensors]
+    shapes = plan.shapes
     for tensor in plan.tensors:
         if not inside(tensor.region, plan.logicals[tensor.logical].shape):
             name = plan.logicals[tensor.logical].name

@@ -6,7 +6,7 @@ nobody receives, shapes that do not fit together.
 
 from collections.abc import Mapping, Sequence
 
-from verdict.graph import ABSENT, Plan, Shape, extent
+from verdict.graph import ABSENT, Plan, Shape
 from verdict.graph.lockstep import AGREE, CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep
 from verdict.semantics.site import Site, on_device
 
@@ -60,7 +60,7 @@ def check_group(members: Mapping[int, Step]) -> tuple[int, ...]:
 
 def walk_messages(plan: Plan) -> tuple[tuple[int, int], ...]:
     """Pairs of tensors of `plan` that communication joins, dimension by dimension. Raises Faulty."""
-    shapes = [extent(tensor.region) for tensor in plan.tensors]
+    shapes = plan.shapes
     joined: dict[tuple[int, int], None] = {}
     programs = [
         [

@@ -22,7 +22,6 @@ from verdict.graph import (
     WEIGHT,
     Held,
     Plan,
-    extent,
 )
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep, program
 
@@ -50,8 +49,8 @@ def execute(plan: Plan, given: Given) -> Ran:
 class _Machine:
     def __init__(self, plan: Plan, given: Given) -> None:
         self.plan, self.given = plan, given
-        self.shapes = [extent(tensor.region) for tensor in plan.tensors]
-        self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.shapes = plan.shapes
+        self.kinds = plan.kinds
         self.once: dict[tuple[Rank, int], Any] = {}
         self.own: dict[tuple[Rank, int, int], Any] = {}
         self.seeds = frozenset(plan.seeds)
