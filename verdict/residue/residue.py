@@ -245,20 +245,23 @@ def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tu
 
     None where there is no proved pair.
     """
-    alone = {id(island): pair_of(island, source) for island in islands}
-    tiles = {id(part): tile_of(part, source) for island in islands for part in island.parts}
-    every = [one for one in (*alone.values(), *tiles.values()) if one is not None]
-    open_ = unproved(_questions(every, source.plan))
-
-    def proved(one: Placed | None) -> Placed | None:
-        return None if one is None or any(nodes.signature in open_ for nodes in one.nodes) else one
-
-    found: list[tuple[Island, Placed | None]] = []
-    for island in islands:
-        parts = [(part, proved(tiles[id(part)])) for part in island.parts]
-        whole = [(island, proved(alone[id(island)]))]
-        found.extend(parts if parts and all(one is not None for _, one in parts) else whole)
+    parts = [part for island in islands for part in island.parts]
+    tiles = iter(_proved([tile_of(part, source) for part in parts], source, unproved))
+    each = [[(part, next(tiles)) for part in island.parts] for island in islands]
+    in_parts = [bool(found) and all(one is not None for _, one in found) for found in each]
+    others = [island for island, apart in zip(islands, in_parts, strict=True) if not apart]
+    whole = iter(_proved([pair_of(island, source) for island in others], source, unproved))
+    pairs = zip(islands, each, in_parts, strict=True)
+    found = [one for island, own, apart in pairs for one in (own if apart else [(island, next(whole))])]
     return [island for island, _ in found], [one for _, one in found]
+
+
+def _proved(placed: Sequence[Placed | None], source: Source, unproved: Unproved) -> list[Placed | None]:
+    """Pairs of whose nodes all are proved; None in place of the others."""
+    open_ = unproved(_questions([one for one in placed if one is not None], source.plan))
+    return [
+        None if one is None or any(nodes.signature in open_ for nodes in one.nodes) else one for one in placed
+    ]
 
 
 def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:
