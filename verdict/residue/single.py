@@ -76,7 +76,8 @@ class Source(NamedTuple):
 def source_of(table: Reference, plan: Plan) -> Source:
     """The source of all islands of a parallel plan."""
     ranges = cache(lambda: ranges_of(table))
-    return Source(table, plan, signs_of(table, POSITIVE), signs_of(table), {}, doubtful(table), ranges)
+    known = signs_of(table)
+    return Source(table, plan, signs_of(table, POSITIVE), known, {}, doubtful(table, known), ranges)
 
 
 class Single(Builder):
