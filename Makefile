@@ -11,10 +11,10 @@ types:
 	$(PYTHON) -m mypy
 
 test:
-	$(PYTHON) -m pytest -n 2
+	VERDICT_WHOLE=tests $(PYTHON) -m pytest -n 2
 
-quick:
-	$(PYTHON) -m pytest -n 2 -m "not slow"
+quick:  # a few of each costly family
+	$(PYTHON) -m pytest -n 2
 
 pages:  # those that are written from the code
 	$(PYTHON) scripts/operator_table.py

@@ -4,11 +4,14 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
+from ctypes import CDLL
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests import few
 from tests.warm import sessions, shared_by_this_run
 from verdict.backends.torch import launch
 from verdict.child import keep_freed
@@ -20,14 +23,28 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the suite has a process for eac
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # its processes are many: what they import is compiled once
 sys.dont_write_bytecode = False
 keep_freed()
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 LONG = tuple(f"{HERE / folder}{os.sep}" for folder in ("batches", "torch", "backends/hlo", "campaigns"))
 """Where the files are that take longest."""
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """What takes longest begins first, so that processes among which files are divided end together."""
+    few.leave_out(config, items, HERE)
     items.sort(key=lambda item: not str(item.path).startswith(LONG))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Each process among which tests are divided has found all of them, and tells how many it left out."""
+    node.config.stash[few.LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Tests that were not run are told of."""
+    count = config.stash.get(few.LEFT_OUT, 0)
+    if count:
+        terminalreporter.write_line(f"{count} tests of costly families were left out (VERDICT_WHOLE=tests: all run)")
 
 
 def pytest_collection_finish(session):
@@ -42,6 +59,21 @@ def torch_imported_once():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(launch, "session", sessions(*shared_by_this_run()))
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_kept(request):
+    """Of what a file's tests remembered nothing is kept behind them, as what is copied takes time: for each gigabyte
+    that this process has, a fifth of a second, for each child that it begins, and the same for its end.
+    """
+    yield
+    for each in vars(request.module).values():
+        if hasattr(each, "cache_clear") and each.__module__.startswith("tests."):
+            each.cache_clear()
+    gc.collect()
+    gc.freeze()
+    with suppress(AttributeError):
+        CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """One replica instead of all: when it may stand for the others, and that it says what all of them would."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -24,7 +25,11 @@ def law(single, one):
     return walk(Query(single, one.copies, Options(solver=FAST))).report.verdict is Verdict.PROVED
 
 
-def test_one_replica_is_swept_where_the_walk_cannot_follow_and_all_where_asked_for():
+def test_one_replica_is_swept_where_the_walk_cannot_follow_and_all_where_asked_for(monkeypatch):
+    """Of what is not decided between cut points."""
+    module = import_module("verdict.phases.sweep")
+    monkeypatch.setattr(module, "by_blocks_of_ranks", lambda query: None)
+    monkeypatch.setattr(module, "between_cut_points", lambda query, examined: None)
     single, parallel = generate("llama3", Sizes(**RING, **ONE, zigzag=True))
     quick, slow = ask(single, parallel), ask(single, parallel, exhaustive=True)
     assert quick.verdict is slow.verdict is Verdict.PROVED

@@ -1,11 +1,13 @@
 """Examples that are recorded and verified: right programs are proved, and findings name the line that is wrong."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.process import verdict as ask  # noqa: E402
 from tests.torch.test_recorded import recorded_here  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 from verdict.options import Options  # noqa: E402
@@ -71,3 +73,15 @@ def test_a_missing_wait_is_found(builder):
     assert "programs.py" in " ".join((finding.title, finding.where, *finding.notes))
     for right in ("build_waited", "build_exchange"):
         assert verify(single, recorded_here("programs", right, 2), Options()).verdict is Verdict.PROVED
+
+
+def test_one_layer_of_8b_is_proved_between_cut_points():
+    """At the widths that it is trained at, it is too large to be swept as a whole: rotations, norms and a loss on
+    shards of the vocabulary, then AdamW.
+    """
+    file = "examples/torch/llama_8b.py"
+    words = ("--single", file, "--world", "8", "--no-confirm", "--no-repair", "--format", "json")
+    done = ask("torch", f"{file}:build", *words, LAYERS="1")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["verdict"], said["sweep"]["islands"]) == ("PROVED", 15)

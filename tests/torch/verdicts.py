@@ -1,5 +1,6 @@
 """Verdicts on many programs at once: recorded, run and verified as `verdict torch` does, with one worker for all."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 from zlib import crc32
@@ -27,18 +28,55 @@ class Answer(NamedTuple):
     report: object = None
 
 
+class Answers(Mapping):
+    """name -> Answer, each found when it is asked for first: what no test that runs looks at costs nothing."""
+
+    def __init__(self, names, found):
+        self.names, self.found = names, cache(found)
+
+    def __getitem__(self, name):
+        if name not in self.names:
+            raise KeyError(name)
+        return self.found(name)
+
+    def __iter__(self):
+        return iter(self.names)
+
+    def __len__(self):
+        return len(self.names)
+
+
 @cache
 def answers(file, pairs, world=2, tensors="fake", confirm=60.0, causes=()):
     """builder -> Answer, for each (builder, single-device builder) of `pairs` of a file. causes: the builders of which
     it is asked, too, what makes them wrong, or ALL: a finding is looked at. Of others one in five is asked.
     """
-    singles = tuple(dict.fromkeys(single for _, single in pairs))
-    programs = [(Target(str(file), name), 1) for name in singles]
-    programs += [(Target(str(file), name), world) for name, _ in pairs]
-    recorded = record_each(programs, tensors, 2, Limits(120.0, confirm=confirm))
-    found = dict(zip([(name, 1) for name in singles] + [(name, world) for name, _ in pairs], recorded, strict=True))
-    asked = explained(file, [name for name, _ in pairs], causes)
-    return {name: answer(found[single, 1], found[name, world], name, name in asked) for name, single in pairs}
+    single_of = dict(pairs)
+    asked = explained(file, list(single_of), causes)
+    manner = tensors, Limits(120.0, confirm=confirm)
+
+    def found(name):
+        single, parallel = recorded(file, ((single_of[name], 1), (name, world)), *manner)
+        return answer(single, parallel, name, name in asked)
+
+    return Answers(tuple(single_of), found)
+
+
+RECORDED = {}
+"""What was recorded of one file: a single-device program once for all that are held against it."""
+
+
+def recorded(file, programs, tensors, limits):
+    """What is recorded of each (builder, number of ranks), or the error that stands in its place."""
+    keys = [(file, *program, tensors, limits) for program in programs]
+    new = [(key, program) for key, program in zip(keys, programs, strict=True) if key not in RECORDED]
+    if new:
+        if RECORDED and file != next(iter(RECORDED))[0]:
+            RECORDED.clear()
+        targets = [(Target(str(file), name), world) for _, (name, world) in new]
+        each = record_each(targets, tensors, 2, limits)
+        RECORDED.update(zip([key for key, _ in new], each, strict=True))
+    return [RECORDED[key] for key in keys]
 
 
 def explained(file, names, causes):
@@ -71,10 +109,14 @@ def live_answers(file, single, builders, world=2, confirm=60.0, causes=()):
     """builder -> Answer, where all ranks are recorded together, on the single-device program's numbers. causes: see
     `answers`.
     """
-    programs = [(Target(str(file), single), 1), *((Target(str(file), name), world) for name in builders)]
-    alone, *others = record_each(programs, "live", 2, Limits(120.0, confirm=confirm))
     asked = explained(file, builders, causes)
-    return {name: _live_answer(alone, each, name, name in asked) for name, each in zip(builders, others, strict=True)}
+
+    def found(name):
+        programs = (Target(str(file), single), 1), (Target(str(file), name), world)
+        alone, parallel = record_each(programs, "live", 2, Limits(120.0, confirm=confirm))
+        return _live_answer(alone, parallel, name, name in asked)
+
+    return Answers(builders, found)
 
 
 def _live_answer(single, parallel, name, causes):

@@ -11,6 +11,7 @@ from verdict.lineage.inherit import NOT_INHERITED, ignore, inherit
 from verdict.lineage.lineages import Evidence, IgnoredLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
 from verdict.lineage.own_size import differs_in_size, own_intervals
+from verdict.lineage.pieces import as_pieces
 from verdict.lineage.reference import Bases
 from verdict.lineage.replicas import of_each_replica
 from verdict.lineage.sums import as_sum, times_zero
@@ -57,8 +58,10 @@ def _result(
         return Computed((), ((),), lasting=True)
     index = _partner(holdings, node, bases, candidates)
     if index is None:
-        if (total := as_sum(holdings, node, values)) is not None:
-            return Computed((), (total,), lasting=True)
+        total = as_sum(holdings, node, values)
+        known = as_pieces(node, values) if total is None else total
+        if known is not None:
+            return Computed((), (known,), lasting=True)
         holdings.gap(_alone(holdings, node, bases), place)
         _take_claims(holdings, device, node.outputs, place)
         return None

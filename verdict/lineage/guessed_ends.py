@@ -51,7 +51,7 @@ def _due(one: Judged, plan: Plan, reference: Reference, holders: Mapping[Addend,
     if parts == 1:
         return tuple(Share(base, one.must.region) for base in one.due)
     every = [(tensor.logical, tensor.region, (k, parts)) for k in range(parts)]
-    if plan.columns > 1 or any(holders.get(addend) != 1 for addend in every):
+    if any(addend not in holders for addend in every):
         return None
     label = Label(ABSENT, tensor.logical, "addends", parts)
     return tuple(Share(base, one.must.region, ((label, (part, part + 1)),)) for base in one.due)

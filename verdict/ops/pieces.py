@@ -217,6 +217,7 @@ RULES = (
         _concatenate,
         _concatenate_gradient,
         moves=True,
+        joins=True,
         attributes=("dim",),
         formula="y = x_1, x_2, ... side by side along dim",
         source="torch.cat",

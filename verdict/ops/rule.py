@@ -141,6 +141,7 @@ class OpRule:
     zero(attrs): whether what a node with these attributes makes is zero wherever it is defined.
     moves: whether `forward` only rearranges, repeats or drops elements, or reads none: it may be run on arrays of
         element numbers to see which element of the inputs goes where.
+    joins: whether the output is all inputs side by side, in their order, along the attribute dim.
     shape_only: the inputs of which only the shape counts, for `forward`.
     counted: the outputs that are numbers of elements that are counted along the axes that are in no output.
     extreme: whether what is made of some values depends on which values there are, and not on how often.
@@ -183,6 +184,7 @@ class OpRule:
     affine: Callable[[int, Attributes], bool] = _never
     zero: Callable[[Attributes], bool] = _not_zero
     moves: bool = False
+    joins: bool = False
     shape_only: frozenset[int] = frozenset()
     counted: frozenset[int] = frozenset()
     extreme: bool = False

@@ -19,21 +19,21 @@ from verdict.stage import Stage
 
 
 def between_cut_points(
-    query: Query, examined: Examined, others: Set[tuple[int, int]] = frozenset()
+    query: Query, examined: Examined, others: Set[tuple[int, int]] = frozenset(), ran: bool = False
 ) -> Examined | None:
     """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
 
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice, nor of what
     differs when it is run on numbers, as far as it is not too large for that: the sweep tells why, or where they differ
     by no more than rounding of 32 bits makes, as casts of large integers do, decides. others: tensors, with their
-    devices, that hold no shares of single-device values.
+    devices, that hold no shares of single-device values. ran: whether they were run, and agree.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:
         return None
     if _takes_from_another(parallel) or not (_has_rules(single) and _has_rules(parallel)):
         return None
-    if difference_at_own_shapes(single, parallel) is not None:
+    if not ran and difference_at_own_shapes(single, parallel) is not None:
         return None
     known = dict(examined.outcomes)
 

@@ -14,6 +14,7 @@ from verdict.ops import RULES
 from verdict.ops.granted import assumed
 from verdict.outcome import Assumption
 from verdict.phases.between import between_cut_points
+from verdict.phases.by_blocks import by_blocks_of_ranks
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import split
 from verdict.phases.summary import REDUCTION, denied_of, swept_of
@@ -31,7 +32,7 @@ def sweep(query: Query, examined: Examined) -> Examined:
     if most is not None and engine.steps_of(query.parallel) > most:
         return examined
     query.observer.begin(Phase.SWEEP)
-    between = between_cut_points(query, examined)
+    between = by_blocks_of_ranks(query) or between_cut_points(query, examined)
     if between is not None:
         return between
     one = None if query.options.exhaustive else _one_replica(query, examined.report)

@@ -1,6 +1,7 @@
 """The residue: open cones between cut points of the walk, each a pair of small plans that the sweep decides."""
 
+from verdict.residue.by_blocks import by_blocks
 from verdict.residue.residue import Decided, decide
 from verdict.residue.rows import by_rank
 
-__all__ = ["Decided", "by_rank", "decide"]
+__all__ = ["Decided", "by_blocks", "by_rank", "decide"]

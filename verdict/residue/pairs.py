@@ -3,16 +3,37 @@ ones. Equal islands, as those of many layers, are equal pairs.
 """
 
 from collections.abc import Hashable, Mapping
+from math import prod
 from typing import Any, NamedTuple
 
-from verdict.graph import ABSENT, ACTIVATION, COPY, Attrs, Held, Logical, Plan, Region, extent, hull, moved
+from verdict.graph import (
+    ABSENT,
+    ACTIVATION,
+    BUFFER,
+    COPY,
+    INPUT,
+    Attrs,
+    Held,
+    Logical,
+    Plan,
+    Region,
+    extent,
+    hull,
+    moved,
+)
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Value
 from verdict.lineage.grounds import CutPoint
 from verdict.residue.builder import Builder
 from verdict.residue.islands import Island
 from verdict.residue.single import End, NoShareError, Single, Source, end_of
+from verdict.residue.thin import Thin, thin
 from verdict.stage import Members
+
+MOST_FULL = 10_000
+"""Up to so many elements that an island is given it is swept at its own shapes: greater ones take half a minute there,
+and a fifth of a second at reduced ones.
+"""
 
 
 class Pair(NamedTuple):
@@ -26,11 +47,27 @@ class Pair(NamedTuple):
 
 class Placed(NamedTuple):
     """The pair of an island. nodes: what makes the single-device nodes of the pair shares of those of the plan, if each
-    of these is proved.
+    of these is proved. laws: what makes one index of some axes stand for all, in the same way.
     """
 
     pair: Pair
     nodes: tuple[Members, ...] = ()
+    laws: tuple[Members, ...] = ()
+
+
+def ways(placed: Placed | None, known: dict[Pair, Thin | None]) -> tuple[Placed, ...]:
+    """In which pairs an island can be asked: in one at a single index of axes along which nothing is computed, where it
+    is large and there are such, and as it is. known: of each distinct pair that one.
+    """
+    if placed is None:
+        return ()
+    single, parallel = placed.pair
+    if sum(prod(of.shape) for of in single.logicals if of.kind in (INPUT, BUFFER)) <= MOST_FULL:
+        return (placed,)
+    if placed.pair not in known:
+        known[placed.pair] = thin(single, parallel)
+    found = known[placed.pair]
+    return (placed,) if found is None else (Placed(Pair(*found[:2]), placed.nodes, found.laws), placed)
 
 
 def pair_of(island: Island, source: Source) -> Placed | None:

@@ -7,6 +7,7 @@ the island reads holds what the walk says, which rests on stages and on islands 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 from verdict.counting import Progress
@@ -22,8 +23,9 @@ from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Column, Island, column_of, islands_of, uneven, widest
 from verdict.residue.numbers import OnNumbers
-from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
+from verdict.residue.pairs import MOST_FULL, Pair, Placed, pair_of, tile_of, ways
 from verdict.residue.single import Source, source_of
+from verdict.residue.thin import Thin
 from verdict.residue.wrong import doubtful, earliest_of, first, in_turn, is_proved, resting_on, scaled
 from verdict.solver import Proofs
 from verdict.stage import Members, Stage, cut
@@ -47,10 +49,6 @@ REFUTED = 0.5
 """What a step costs of an island that numbers refute, of what it costs to be swept: it is run, nothing is proved."""
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
-MOST_FULL = 10_000
-"""Up to so many elements that an island is given it is swept at its own shapes: greater ones take half a minute there,
-and a fifth of a second at reduced ones.
-"""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -90,7 +88,7 @@ def decide(
     if numbers is not None:
         grounds = replace(grounds, times=OnNumbers(table, numbers).times)
     column, source = column_of(plan, microbatch), source_of(table, plan)
-    asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
+    asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs(), {})
     learned, behind = Learned(forms=_early(asked), others=others), frozenset[int]()
     most, spent = max(MOST_STEPS, steps_of(plan)), 0.0
     walk: Lineages | None = None
@@ -130,7 +128,9 @@ def decide(
 
 
 class _Asked(NamedTuple):
-    """What is asked in all rounds. known: what was found of each distinct island. proofs: those of their claims."""
+    """What is asked in all rounds. known: what was found of each distinct island. proofs: those of their claims.
+    thins: of each distinct large one the same at one index of some axes.
+    """
 
     column: Column
     microbatch: int
@@ -142,6 +142,7 @@ class _Asked(NamedTuple):
     progress: Progress
     known: dict[Pair, Swept | Unknown]
     proofs: Proofs
+    thins: dict[Pair, Thin | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class _Seen:
 def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
     """The islands of a walk, swept as far as they rest on what is proved."""
     whole, lost = islands_of(walk, asked.column, asked.grounds, behind)
-    islands, placed = _placed(whole, asked.source, asked.unproved)
+    islands, placed = _placed(whole, asked)
     pairs = tuple(dict.fromkeys(one.pair for one in placed if one is not None))
     fresh, wrong, points = _swept(asked, islands, placed)
     return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
@@ -240,28 +241,33 @@ def _walked(asked: _Asked, learned: Learned) -> tuple[Lineages, Learned]:
         learned = replace(learned, closed=learned.closed | fresh)
 
 
-def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tuple[list[Island], list[Placed | None]]:
+def _placed(islands: Sequence[Island], asked: _Asked) -> tuple[list[Island], list[Placed | None]]:
     """The islands with their pairs: for the parts of an island where all of them have proved ones, else for all of it.
 
     None where there is no proved pair.
     """
-    parts = [part for island in islands for part in island.parts]
-    tiles = iter(_proved([tile_of(part, source) for part in parts], source, unproved))
+    tiles = iter(_proved([tile_of(part, asked.source) for island in islands for part in island.parts], asked))
     each = [[(part, next(tiles)) for part in island.parts] for island in islands]
     in_parts = [bool(found) and all(one is not None for _, one in found) for found in each]
     others = [island for island, apart in zip(islands, in_parts, strict=True) if not apart]
-    whole = iter(_proved([pair_of(island, source) for island in others], source, unproved))
+    whole = iter(_proved([pair_of(island, asked.source) for island in others], asked))
     pairs = zip(islands, each, in_parts, strict=True)
     found = [one for island, own, apart in pairs for one in (own if apart else [(island, next(whole))])]
     return [island for island, _ in found], [one for _, one in found]
 
 
-def _proved(placed: Sequence[Placed | None], source: Source, unproved: Unproved) -> list[Placed | None]:
-    """Pairs of whose nodes all are proved; None in place of the others."""
-    open_ = unproved(_questions([one for one in placed if one is not None], source.plan))
-    return [
-        None if one is None or any(nodes.signature in open_ for nodes in one.nodes) else one for one in placed
-    ]
+def _proved(placed: Sequence[Placed | None], asked: _Asked) -> list[Placed | None]:
+    """Of each pair the first way to ask it of which all nodes and laws are proved; None where there is none."""
+    each = [ways(one, asked.thins) for one in placed]
+    every = [*chain(*each)]
+    open_ = asked.unproved(_questions(every, asked.source.plan))
+    lawless = asked.unproved(tuple(dict.fromkeys(law for one in every for law in one.laws)))
+
+    def is_so(one: Placed) -> bool:
+        known = open_.isdisjoint(nodes.signature for nodes in one.nodes)
+        return known and lawless.isdisjoint(law.signature for law in one.laws)
+
+    return [next(filter(is_so, found), None) for found in each]
 
 
 def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:

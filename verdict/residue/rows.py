@@ -6,25 +6,14 @@ single-device plan that flattens them rank by rank, and puts them back where it 
 this plan computes what the single-device plan computes has to be proved as anything else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.graph import (
-    ABSENT,
-    ACTIVATION,
-    GRAD,
-    GRADIENT,
-    PER_STEP,
-    Logical,
-    Node,
-    Plan,
-    Shape,
-    Tensor,
-    whole,
-)
+from verdict.graph import ABSENT, GRAD, PER_STEP, Node, Plan
 from verdict.ops import RULES, Law
 from verdict.ops.regrouped import Made, by_pieces, from_pieces, viewed
+from verdict.residue.changed import Changed, runs_once
 from verdict.residue.flattened import Flat, Order, axes_of, flat_of, is_reshape, orders_of, partners, shape_of
 
 
@@ -43,8 +32,7 @@ def by_rank(single: Plan, parallel: Plan) -> Pair | None:
 
     The parallel plan computes the same as before: a rank has one piece of each axis.
     """
-    once = all(len({call.segment for call in calls}) == len(calls) for calls in (*single.programs, *parallel.programs))
-    if parallel.columns > 1 or not once:
+    if parallel.columns > 1 or not (runs_once(single) and runs_once(parallel)):
         return None
     orders = orders_of(single, parallel)
     if not orders:
@@ -54,37 +42,7 @@ def by_rank(single: Plan, parallel: Plan) -> Pair | None:
     return Pair(made, _alike(single, parallel, rows.changed), rows.moved)
 
 
-class _Changed:
-    """A plan of which some nodes are put in the place of others."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.logicals, self.tensors = list(plan.logicals), list(plan.tensors)
-        self.nodes: list[Node] = []
-
-    def chain(self, read: int, made: Sequence[Made], name: str, output: int | None = None) -> int:
-        """Nodes one after the other; what the last one makes, which is a tensor of its own where none is given."""
-        for number, (op, attrs, shape) in enumerate(made, 1):
-            last = output is not None and number == len(made)
-            tensor = output if last and output is not None else self._tensor(read, shape)
-            self.nodes.append(Node(op, (read,), (tensor,), attrs, name))
-            read = tensor
-        return read
-
-    def taken(self) -> tuple[Node, ...]:
-        """The nodes since the last time."""
-        nodes, self.nodes = tuple(self.nodes), []
-        return nodes
-
-    def _tensor(self, like: int, shape: Shape) -> int:
-        logical, number = self.logicals[self.tensors[like].logical], len(self.logicals)
-        kind = logical.kind if logical.kind == GRADIENT else ACTIVATION
-        self.logicals.append(Logical(f"{logical.name} by rank {number}", shape, logical.dtype, kind))
-        self.tensors.append(Tensor(len(self.logicals) - 1, whole(shape)))
-        return len(self.tensors) - 1
-
-
-class _Rows(_Changed):
+class _Rows(Changed):
     """The single-device plan with some axes flattened in other orders. changed: by what they make, the nodes that
     flatten them, or make axes of what is so flattened.
     """
@@ -103,28 +61,7 @@ class _Rows(_Changed):
 
     def rewritten(self) -> Plan:
         """The plan, whose declared outputs are as before."""
-        segments = list(self.plan.segments)
-        for call in self.plan.programs[0]:
-            for node in self.plan.segments[call.segment].nodes:
-                self._take(node)
-            segments[call.segment] = segments[call.segment]._replace(nodes=self.taken())
-        declared = [
-            tuple(held._replace(tensor=self._in_order(held.tensor)) for held in each)
-            for each in (self.plan.losses, self.plan.gradients, self.plan.outputs)
-        ]
-        last = self.plan.programs[0][-1].segment
-        segments[last] = segments[last]._replace(nodes=(*segments[last].nodes, *self.taken()))
-        losses, gradients, outputs = declared
-        return replace(
-            self.plan,
-            logicals=tuple(self.logicals),
-            tensors=tuple(self.tensors),
-            segments=tuple(segments),
-            losses=losses,
-            gradients=gradients,
-            outputs=outputs,
-            lines=(),
-        )
+        return self.anew(self._take, self._in_order)
 
     def _take(self, node: Node) -> None:
         moved = {place: self._moved[t] for place, t in enumerate(node.inputs) if t in self._moved}
@@ -206,7 +143,7 @@ def _alike(single: Plan, parallel: Plan, changed: Mapping[tuple[int, ...], Flat]
     axis: they make what they made.
     """
     own = partners(single, parallel)
-    found = _Changed(parallel)
+    found = Changed(parallel)
     segments = []
     for segment in parallel.segments:
         for node in segment.nodes:

@@ -64,7 +64,9 @@ def _declared(places: Mapping[tuple[str, Held], tuple[int, ...]], kind: str, gro
 
 
 def _parts(plan: Plan, declared: Sequence[Held]) -> Iterator[tuple[Held, ...]]:
-    """The declared outputs, those that are parts of one sum together."""
+    """The declared outputs, those that are parts of one sum together: what a device holds, and of every other part what
+    the first device that holds it does. So every copy of every part is looked at.
+    """
     sums: dict[tuple[int, int, Region, int], dict[int, list[Held]]] = defaultdict(lambda: defaultdict(list))
     for held in declared:
         tensor = plan.tensors[held.tensor]
@@ -75,12 +77,14 @@ def _parts(plan: Plan, declared: Sequence[Held]) -> Iterator[tuple[Held, ...]]:
         of = plan.tensors[held.weight].logical if held.weight != ABSENT else ABSENT
         sums[tensor.logical, of, tensor.region, parts][part].append(held)
     for (logical, _, _, parts), holders in sums.items():
-        counts = {len(holders[part]) for part in range(parts)}
-        if len(counts) != 1 or 0 in counts:
-            problem = f"its {parts} parts are not held equally often"
+        missing = [part for part in range(parts) if not holders[part]]
+        if missing:
+            problem = f"its part {missing[0]} of {parts} is held by nobody"
             raise Faulty(Fault(problem, f"output {plan.logicals[logical].name}", ours=True))
-        for k in range(counts.pop()):
-            yield tuple(holders[part][k] for part in range(parts))
+        each = ((part, held) for part in range(parts) for held in holders[part])
+        yield from dict.fromkeys(
+            tuple(held if k == part else holders[k][0] for k in range(parts)) for part, held in each
+        )
 
 
 def _columns(ended: Machine[int], held: Held) -> Iterator[int]:

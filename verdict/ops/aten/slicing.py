@@ -6,6 +6,7 @@ slice, select, narrow, split, unbind     a part of x         cat, stack      x_1
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -243,6 +244,8 @@ RULES: tuple[OpRule, ...] = (
     _split("aten.split_with_sizes", "split_sizes"),
     _split("aten.split_with_sizes_copy", "split_sizes"),
     moving("aten.unbind.int", "self", {"dim": 0}, _unbind_axes, _unbind, "y_1, ..., y_n = the slices of x along dim"),
-    moving("aten.cat", "tensors*", {"dim": 0}, _cat_axes, _cat, "y = x_1, ..., x_n, joined along dim"),
+    replace(
+        moving("aten.cat", "tensors*", {"dim": 0}, _cat_axes, _cat, "y = x_1, ..., x_n, joined along dim"), joins=True
+    ),
     moving("aten.stack", "tensors*", {"dim": 0}, _stack_axes, _stack, "y = x_1, ..., x_n, along a new dimension"),
 )

@@ -1,0 +1,74 @@
+"""A plan that is written anew: nodes are put in the place of others, and make tensors of their own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from verdict.graph import ACTIVATION, GRADIENT, Attrs, Held, Logical, Node, Plan, Shape, Tensor, whole
+
+
+class Changed:
+    """A plan of which some nodes are put in the place of others."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.logicals, self.tensors = list(plan.logicals), list(plan.tensors)
+        self.nodes: list[Node] = []
+
+    def made(self, read: Sequence[int], form: tuple[str, Attrs, Shape], name: str, output: int | None = None) -> int:
+        """What a node makes of what it reads, by its operator, its attributes and a shape: a tensor of its own where
+        none is given.
+        """
+        op, attrs, shape = form
+        tensor = self._tensor(read[0], shape) if output is None else output
+        self.nodes.append(Node(op, tuple(read), (tensor,), attrs, name))
+        return tensor
+
+    def chain(
+        self, read: int, forms: Sequence[tuple[str, Attrs, Shape]], name: str, output: int | None = None
+    ) -> int:
+        """Nodes one after the other; what the last one makes, which is a tensor of its own where none is given."""
+        for number, form in enumerate(forms, 1):
+            read = self.made((read,), form, name, output if number == len(forms) else None)
+        return read
+
+    def taken(self) -> tuple[Node, ...]:
+        """The nodes since the last time."""
+        nodes, self.nodes = tuple(self.nodes), []
+        return nodes
+
+    def anew(self, take: Callable[[Node], None], declared: Callable[[int], int]) -> Plan:
+        """A single-device plan of what is made of each node, as they run, and of declared outputs."""
+        segments = list(self.plan.segments)
+        for call in self.plan.programs[0]:
+            for node in self.plan.segments[call.segment].nodes:
+                take(node)
+            segments[call.segment] = segments[call.segment]._replace(nodes=self.taken())
+
+        def held_anew(held: Sequence[Held]) -> tuple[Held, ...]:
+            return tuple(each._replace(tensor=declared(each.tensor)) for each in held)
+
+        losses, gradients, outputs = map(held_anew, (self.plan.losses, self.plan.gradients, self.plan.outputs))
+        last = self.plan.programs[0][-1].segment
+        segments[last] = segments[last]._replace(nodes=(*segments[last].nodes, *self.taken()))
+        return replace(
+            self.plan,
+            logicals=tuple(self.logicals),
+            tensors=tuple(self.tensors),
+            segments=tuple(segments),
+            losses=losses,
+            gradients=gradients,
+            outputs=outputs,
+            lines=(),
+        )
+
+    def _tensor(self, like: int, shape: Shape) -> int:
+        logical, number = self.logicals[self.tensors[like].logical], len(self.logicals)
+        kind = logical.kind if logical.kind == GRADIENT else ACTIVATION
+        self.logicals.append(Logical(f"{logical.name} by rank {number}", shape, logical.dtype, kind))
+        self.tensors.append(Tensor(len(self.logicals) - 1, whole(shape)))
+        return len(self.tensors) - 1
+
+
+def runs_once(plan: Plan) -> bool:
+    """Whether no device runs a segment twice."""
+    return all(len({call.segment for call in calls}) == len(calls) for calls in plan.programs)
