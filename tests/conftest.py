@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 LONG = tuple(f"{HERE / folder}{os.sep}" for folder in ("batches", "torch", "backends/hlo", "campaigns"))
 """Where the files are that take longest."""
 MUCH = 32 * 2**20
-"""Bytes by which a file's tests make a process larger, from which on what nobody holds is looked for: that takes time."""
+"""From so many bytes on by which a file's tests make a process larger what nobody holds is looked for."""
 
 
 def pytest_collection_modifyitems(config, items):
