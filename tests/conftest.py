@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 import sys
 from contextlib import suppress
@@ -26,6 +27,8 @@ keep_freed()
 HERE = Path(__file__).resolve().parent
 LONG = tuple(f"{HERE / folder}{os.sep}" for folder in ("batches", "torch", "backends/hlo", "campaigns"))
 """Where the files are that take longest."""
+MUCH = 32 * 2**20
+"""From so many bytes on by which a file's tests make a process larger what nobody holds is looked for."""
 
 
 def pytest_collection_modifyitems(config, items):
@@ -66,14 +69,24 @@ def little_kept(request):
     """Of what a file's tests remembered nothing is kept behind them, as what is copied takes time: for each gigabyte
     that this process has, a fifth of a second, for each child that it begins, and the same for its end.
     """
+    before = resident()
     yield
     for each in vars(request.module).values():
         if hasattr(each, "cache_clear") and each.__module__.startswith("tests."):
             each.cache_clear()
+    if resident() - before < MUCH:
+        return
     gc.collect()
     gc.freeze()
     with suppress(AttributeError):
         CDLL(None).malloc_trim(0)
+
+
+def resident():
+    """The bytes of memory that this process has, where the system tells."""
+    with suppress(OSError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_fault_and_a_wrong_plan_are_refuted(first_stage):
         segment._replace(nodes=tuple(node for node in segment.nodes if "replicas" not in dict(node.attrs)))
         for segment in halves.segments
     )
-    wrong = type(halves)(**{**{name: getattr(halves, name) for name in halves.__slots__}, "segments": segments})
+    wrong = replace(halves, segments=segments)
     report = verify(mlp(), wrong, Options(2, 512, solver=SolverOptions(timeout=3, z3=False)))
     assert report.verdict.name == "REFUTED"
     assert report.open

@@ -53,6 +53,7 @@ def two_nodes():
     """Two nodes of one core each; the second one can be killed."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(ROOT))
+        patched.setenv("PYTHONBREAKPOINT", "0")  # which Ray sets: recordings would begin anew with it
         made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         second = made.add_node(num_cpus=1)
         made.wait_for_nodes()

@@ -53,9 +53,9 @@ class Doubtful(NamedTuple):
     divisions: Set[int]
 
 
-def doubtful(table: Reference) -> Doubtful:
-    """The single-device values that may be no numbers, for some inputs."""
-    signs, hidden, given = signs_of(table), infinite(table).hidden, set(table.plan.doubtful)
+def doubtful(table: Reference, signs: Mapping[int, int]) -> Doubtful:
+    """The single-device values that may be no numbers, for some inputs. signs: what `signs_of` says of the table."""
+    hidden, given = infinite(table).hidden, set(table.plan.doubtful)
     found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
     absorbed, divisions, fixed = False, _divisions(table, *_calls(table)), set[int]()
     for number, partner in enumerate(table.partners):

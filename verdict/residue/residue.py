@@ -246,23 +246,28 @@ def _placed(islands: Sequence[Island], asked: _Asked) -> tuple[list[Island], lis
 
     None where there is no proved pair.
     """
-    source, thins = asked.source, asked.thins
-    alone = {id(island): ways(pair_of(island, source), thins) for island in islands}
-    tiles = {id(part): ways(tile_of(part, source), thins) for island in islands for part in island.parts}
-    every = [*chain(*alone.values(), *tiles.values())]
-    open_ = asked.unproved(_questions(every, source.plan))
+    tiles = iter(_proved([tile_of(part, asked.source) for island in islands for part in island.parts], asked))
+    each = [[(part, next(tiles)) for part in island.parts] for island in islands]
+    in_parts = [bool(found) and all(one is not None for _, one in found) for found in each]
+    others = [island for island, apart in zip(islands, in_parts, strict=True) if not apart]
+    whole = iter(_proved([pair_of(island, asked.source) for island in others], asked))
+    pairs = zip(islands, each, in_parts, strict=True)
+    found = [one for island, own, apart in pairs for one in (own if apart else [(island, next(whole))])]
+    return [island for island, _ in found], [one for _, one in found]
+
+
+def _proved(placed: Sequence[Placed | None], asked: _Asked) -> list[Placed | None]:
+    """Of each pair the first way to ask it of which all nodes and laws are proved; None where there is none."""
+    each = [ways(one, asked.thins) for one in placed]
+    every = [*chain(*each)]
+    open_ = asked.unproved(_questions(every, asked.source.plan))
     lawless = asked.unproved(tuple(dict.fromkeys(law for one in every for law in one.laws)))
 
-    def proved(each: Sequence[Placed]) -> Placed | None:
-        known = (one for one in each if open_.isdisjoint(nodes.signature for nodes in one.nodes))
-        return next((one for one in known if lawless.isdisjoint(law.signature for law in one.laws)), None)
+    def is_so(one: Placed) -> bool:
+        known = open_.isdisjoint(nodes.signature for nodes in one.nodes)
+        return known and lawless.isdisjoint(law.signature for law in one.laws)
 
-    found: list[tuple[Island, Placed | None]] = []
-    for island in islands:
-        parts = [(part, proved(tiles[id(part)])) for part in island.parts]
-        whole = [(island, proved(alone[id(island)]))]
-        found.extend(parts if parts and all(one is not None for _, one in parts) else whole)
-    return [island for island, _ in found], [one for _, one in found]
+    return [next(filter(is_so, found), None) for found in each]
 
 
 def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:

@@ -75,8 +75,8 @@ class Source(NamedTuple):
 
 def source_of(table: Reference, plan: Plan) -> Source:
     """The source of all islands of a parallel plan."""
-    ranges = cache(lambda: ranges_of(table))
-    return Source(table, plan, signs_of(table, POSITIVE), signs_of(table), {}, doubtful(table), ranges)
+    signs, known = signs_of(table, POSITIVE), signs_of(table)
+    return Source(table, plan, signs, known, {}, doubtful(table, known), cache(lambda: ranges_of(table)))
 
 
 class Single(Builder):

@@ -27,10 +27,10 @@ def dropped(scene: Scene, numbers: Iterable[int]) -> tuple[Edit, ...]:
     return (Dropped(nodes),) if nodes and all(node.op == "all_reduce" for node in nodes) else ()
 
 
-def handed_on(scene: Scene, numbers: Iterable[int]) -> tuple[Edit, ...]:
-    """Steps of one input that do nothing to it."""
+def handed_on(scene: Scene, numbers: Iterable[int], k: int = 0) -> tuple[Edit, ...]:
+    """Steps that hand on one of their inputs."""
     nodes = tuple(_node(scene, number) for number in numbers)
-    return (Dropped(nodes),) if nodes else ()
+    return (Dropped(nodes, k),) if nodes else ()
 
 
 def without(scene: Scene, numbers: Iterable[int], k: int) -> tuple[Edit, ...]:

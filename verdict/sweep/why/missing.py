@@ -18,7 +18,7 @@ from verdict.sweep.why.edits import added as adding
 from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
-from verdict.sweep.why.scene import Arrays, Scene, close, is_table
+from verdict.sweep.why.scene import Arrays, Scene, close, is_mask, is_table
 from verdict.sweep.why.siblings import Instance, Partition, Siblings
 from verdict.sweep.why.words import (
     REDUCING,
@@ -81,7 +81,7 @@ def _sums(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[t
     """The sums of what steps make, over groups of which some members make different values."""
     arrays = {place: state.arrays(value) for place, value in values_of(scene, at, position).items()}
     present = {place: found for place, found in arrays.items() if found is not None}
-    if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
+    if len({found[0].shape for found in present.values()}) != 1 or all(map(is_mask, present.values())):
         return
     for groups in groupings(scene, list(present)):
         if not any(all(close(present[p], present[group[0]]) for p in group) for group in groups):

@@ -166,6 +166,12 @@ def is_table(arrays: Arrays) -> bool:
     return steady and (steps is None or bool(steps.size and steps[0] and (steps == steps[0]).all()))
 
 
+def is_mask(arrays: Arrays) -> bool:
+    """Whether these are constants of zeros and ones, more than one: no part of a sum. One alone may be a count."""
+    steady = arrays[0].size > 1 and all(np.array_equal(array, arrays[0]) for array in arrays)
+    return steady and bool(np.isin(arrays[0], (0, 1)).all())
+
+
 def broadcasts(one: Arrays, other: Arrays) -> bool:
     """Whether what is made of two values element by element has the shape of the other one."""
     shapes = one[0].shape, other[0].shape
