@@ -14,7 +14,7 @@ from verdict.lineage import IgnoredLaw, Signature, SumLaw, mean, reference
 from verdict.ops import FACTS, RULES, Dim, Law
 from verdict.residue.blocks import Blocks, Given, given_blocks, in_order
 from verdict.residue.changed import Changed, runs_once
-from verdict.residue.flattened import axes_of, is_reshape
+from verdict.residue.flattened import axes_of, is_reshape, shape_of
 from verdict.residue.part_of import part_of
 from verdict.stage import Members, Stage
 
@@ -89,7 +89,8 @@ class _Reordering(Changed):
         self.nodes.append(node._replace(inputs=tuple(inputs)))
         for tensor, dims in zip(node.outputs, written, strict=False):
             if tensor != ABSENT and self.plan.kind(tensor) not in PER_STEP:
-                self._move(tensor, _along(dims, atoms, sizes), _along(dims, met, sizes))
+                wanted = _along(dims, met, sizes) or (self._likely(node, tensor) if met and not atoms else AS_IT_WAS)
+                self._move(tensor, _along(dims, atoms, sizes), wanted)
 
     def in_order(self, tensor: int) -> int:
         """A tensor with its blocks as the plan has them."""
@@ -142,6 +143,13 @@ class _Reordering(Changed):
         if wanted != made:
             self._instead[tensor] = self._with(tensor, wanted)
             self._moved[tensor] = wanted
+
+    def _likely(self, node: Node, tensor: int) -> Moved:
+        """In which order what a node makes is likely to be held by ranks: as what it reads of the same form."""
+        shape = shape_of(self.plan, tensor)
+        read = (t for t in node.inputs if t != ABSENT and len(shape_of(self.plan, t)) == len(shape))
+        each = {place for t in read for place in self._moved.get(t, AS_IT_WAS)}
+        return frozenset((axis, blocks) for axis, blocks in each if shape[axis] == blocks.size)
 
     def _lasting(self, node: Node, written: Tensors) -> Tensors:
         """The dimensions of those that last from step to step of what a node makes."""

@@ -81,11 +81,18 @@ def _made(
         constants.update((t, y) for t, y in zip(node.outputs, runs[0], strict=True) if t != ABSENT and y is not None)
         return {}
     found = {}
-    for tensor, one, other in zip(node.outputs, *runs, strict=True):
-        picks = tensor != ABSENT and one is not None and np.issubdtype(one.dtype, np.integer)
-        if picks and np.array_equal(np.asarray(one) + MOST_ELEMENTS, other):
-            found[tensor] = (min(logicals), np.asarray(one, dtype=np.int64))
+    for tensor, each in zip(node.outputs, zip(*runs, strict=True), strict=True):
+        one, other = map(_numbers, each)
+        if tensor != ABSENT and one is not None and other is not None and np.array_equal(one + MOST_ELEMENTS, other):
+            found[tensor] = (min(logicals), one)
     return found
+
+
+def _numbers(made: npt.NDArray[np.generic] | None) -> Numbers | None:
+    """What is made of numbers of elements, as such; None where it is something else."""
+    if made is None or made.dtype.kind not in "iuO" or not all(isinstance(x, int) for x in made.ravel().tolist()):
+        return None
+    return made.astype(np.int64)
 
 
 def _along(numbers: Numbers, shape: Shape) -> tuple[int, tuple[Interval, ...]] | None:
