@@ -27,8 +27,10 @@ keep_freed()
 HERE = Path(__file__).resolve().parent
 LONG = tuple(f"{HERE / folder}{os.sep}" for folder in ("batches", "torch", "backends/hlo", "campaigns"))
 """Where the files are that take longest."""
-MUCH = 32 * 2**20
-"""From so many bytes on by which a file's tests make a process larger what nobody holds is looked for."""
+MUCH = 64 * 2**20
+"""By so many bytes a process is larger than when what nobody holds was last looked for, when it is again."""
+HELD = [0]
+"""How large it was then."""
 
 
 def pytest_collection_modifyitems(config, items):
@@ -54,6 +56,7 @@ def pytest_collection_finish(session):
     """Tests make few cycles, and what is imported is none: the collector seldom runs, and looks at what is new."""
     gc.freeze()
     gc.set_threshold(1_000_000, 5, 5)
+    HELD[0] = resident()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -69,17 +72,17 @@ def little_kept(request):
     """Of what a file's tests remembered nothing is kept behind them, as what is copied takes time: for each gigabyte
     that this process has, a fifth of a second, for each child that it begins, and the same for its end.
     """
-    before = resident()
     yield
     for each in vars(request.module).values():
         if hasattr(each, "cache_clear") and each.__module__.startswith("tests."):
             each.cache_clear()
-    if resident() - before < MUCH:
+    if resident() - HELD[0] < MUCH:
         return
     gc.collect()
     gc.freeze()
     with suppress(AttributeError):
         CDLL(None).malloc_trim(0)
+    HELD[0] = resident()
 
 
 def resident():
