@@ -1,6 +1,6 @@
 """A block with rotary positions under context parallelism: each rank has positions from the front and from the back.
 
-Keys and values are gathered; a rank sees those up to each of its own positions. Weights' gradients are added over ranks.
+Keys and values are gathered; a rank sees those up to each of its own positions. Gradients of weights are added up.
 """
 
 import math
