@@ -116,10 +116,10 @@ def test_that_a_node_may_work_in_another_order_is_proved(monkeypatch):
     single, parallel = pair("cumsum({y}) dim=1", "h = identity(gp)", gather=gather)
     module = import_module("verdict.residue.by_blocks")
     monkeypatch.setattr(import_module("verdict.phases.by_blocks"), "difference_at_own_shapes", lambda *pair: None)
-    monkeypatch.setattr(module, "_fixed", lambda node, axes: set())
+    monkeypatch.setattr(module, "_fixed", lambda node, plan: set())
     query = Query(single, parallel, Options(workers=0))
-    found = by_blocks(single, parallel)
-    assert found is None or not all(isinstance(each, Proved) for each in prove(found.questions, 1, query.options, {}))
+    outcomes = prove(tuple(by_blocks(single, parallel).questions), 1, query.options, {})
+    assert not all(isinstance(outcome, Proved) for outcome in outcomes)
     assert by_blocks_of_ranks(query) is None
     assert verify(single, parallel, Options(workers=0), causes=False).verdict is Verdict.REFUTED
 

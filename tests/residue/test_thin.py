@@ -1,4 +1,4 @@
-"""One index of axes along which a pair of plans computes nothing: it stands for all, as is proved of each node."""
+"""One index of axes along which a pair computes nothing: it stands for all of them, as is proved of each node."""
 
 from importlib import import_module
 

@@ -15,7 +15,7 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.summary import side_of
 from verdict.phases.walk import walk
 from verdict.report import Report, Verdict
-from verdict.residue import by_rank
+from verdict.residue import by_rank, given_blocks
 from verdict.sweep import is_small
 
 BY = "{}, rows in the order of ranks"
@@ -31,15 +31,18 @@ class Ranked(NamedTuple):
     assumptions: tuple[Assumption, ...]
 
 
-def by_rows_of_ranks(query: Query, examined: Examined) -> Ranked | None:
+def by_rows_of_ranks(query: Query, examined: Examined, small: bool = False) -> Ranked | None:
     """The same question about rows in the order of ranks, where the walk leaves it open and it is too large to be swept
-    as it is; None where ranks hold no strided shares of rows, or it is not proved to be the same question.
+    as it is; None where ranks hold no strided shares of rows, or it is not proved to be the same question. Where they
+    hold blocks that do not lie side by side, that comes first (`by_blocks`).
+
+    small: whether that is asked, too, of what can be swept as it is.
     """
     decided = examined.report.verdict is Verdict.PROVED or examined.raw.structural or not examined.walks
     if decided or query.options.exhaustive or query.options.assume:
         return None
     pair = by_rank(*query.values)
-    if pair is None or is_small(*query.values):
+    if pair is None or (not small and (is_small(*query.values) or given_blocks(*query.values) is not None)):
         return None
     query.observer.begin(Phase.SWEEP)
     single = query.values[0]

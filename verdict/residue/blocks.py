@@ -5,14 +5,21 @@ one interval.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import chain, pairwise
+from math import gcd
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, BUFFER, INPUT, Interval, Plan, Tensor
+from verdict.graph import ABSENT, BUFFER, INPUT, Interval, Node, Plan, Tensor
+from verdict.graph import whole as all_of
 from verdict.graph.lockstep import LOADER
 from verdict.lineage import bind
+from verdict.residue.changed import Back, Changed, runs_once
+from verdict.residue.taken import taken
+
+MOST_BLOCKS = 64
+"""The most blocks of an axis: of zigzag two for each of 32 ranks. A node takes each, wherever all are put in order."""
 
 
 class Blocks(NamedTuple):
@@ -40,6 +47,20 @@ class Blocks(NamedTuple):
     def put_back(self) -> tuple[Interval, ...]:
         """The blocks as they lie in the axis, as ranks order them."""
         return tuple(self.intervals[self.order.index(block)] for block in range(len(self.order)))
+
+    def flattened(self, before: int, after: int) -> "Blocks":
+        """The blocks of an axis into which this one is flattened, with so many elements of axes before and after it."""
+        count = len(self.order)
+        order = tuple(place * count + block for place in range(before) for block in self.order)
+        return Blocks(self.size * before * after, order)
+
+    def part(self, before: int, size: int, after: int) -> "Blocks | None":
+        """The blocks of an axis of so many elements that is flattened into this one so; None where it has none."""
+        count = len(self.order) // before
+        if not count or size % count or self.size != before * size * after:
+            return None
+        found = Blocks(size, self.order[:count])
+        return found if found.flattened(before, after) == self else None
 
     def held(self, interval: Interval) -> Interval | None:
         """Where an interval of the axis lies in the order of ranks; None where it is none there."""
@@ -69,15 +90,15 @@ def given_blocks(single: Plan, parallel: Plan) -> Given | None:
     computed or declared, too, and not given alone.
     """
     bound = bind(single, parallel).logical
-    shares = _shares(parallel)
     axes: dict[int, int] = {}
     orders: set[Blocks] = set()
-    for logical, of_devices in shares.items():
-        cut = {axis for each in of_devices.values() for axis in _apart(each)}
-        if not cut or logical not in bound:
+    for logical, of_devices in _held(parallel).items():
+        if logical not in bound:
             continue
+        cut = {axis for axis, _ in of_devices.values()}
         axis, whole = min(cut), single.logicals[bound[logical]].shape
-        found = _order(of_devices, axis, parallel.logicals[logical].shape[axis])
+        each = [interval for _, (_, intervals) in sorted(of_devices.items()) for interval in intervals]
+        found = _order(each, parallel.logicals[logical].shape[axis])
         if found is None or len(cut) > 1 or whole[axis : axis + 1] != (found.size,):
             return None
         axes[bound[logical]] = axis
@@ -89,18 +110,71 @@ def given_blocks(single: Plan, parallel: Plan) -> Given | None:
 
 
 def in_order(parallel: Plan, given: Given) -> Plan | None:
-    """The parallel plan that is given the same in the order of ranks; None where it holds no intervals of that."""
-    tensors: list[Tensor] = []
-    for tensor in parallel.tensors:
+    """The parallel plan that is given the same in the order of ranks: intervals where they are then, and what it is
+    given whole put back as it was; None where it is given anything else.
+    """
+    changed, back = Changed(parallel), dict[int, Back]()
+    for number, tensor in enumerate(parallel.tensors):
         axis = given.parallel.get(tensor.logical)
         if axis is None:
-            tensors.append(tensor)
             continue
-        interval = given.blocks.held(tensor.region[axis])
-        if interval is None:
+        interval, whole = given.blocks.held(tensor.region[axis]), parallel.logicals[tensor.logical]
+        if interval is not None:
+            region = (*tensor.region[:axis], interval, *tensor.region[axis + 1 :])
+            changed.tensors[number] = tensor._replace(region=region)
+        elif tensor.region == all_of(whole.shape) and parallel.columns == 1:
+            back[number] = changed.put_back(number, axis, given.blocks.put_back)
+        else:
             return None
-        tensors.append(tensor._replace(region=(*tensor.region[:axis], interval, *tensor.region[axis + 1 :])))
-    return replace(parallel, tensors=tuple(tensors), lines=())
+    if back and not runs_once(parallel):
+        return None
+    segments = list(parallel.segments)
+    for calls in parallel.programs:
+        unread = dict(back)
+        for call in calls if back else ():
+            nodes = tuple(_put_back(segments[call.segment].nodes, unread))
+            segments[call.segment] = segments[call.segment]._replace(nodes=nodes)
+    return replace(
+        parallel,
+        logicals=tuple(changed.logicals),
+        tensors=tuple(changed.tensors),
+        segments=tuple(segments),
+        lines=(),
+    )
+
+
+def _put_back(nodes: Sequence[Node], unread: dict[int, Back]) -> Iterator[Node]:
+    """The nodes of a device, with what they are given whole put back as it was where it is met first."""
+    for node in nodes:
+        loaded = node.outputs if node.op == LOADER else ()
+        met = sorted({*node.inputs, *loaded} & unread.keys())
+        each = {tensor: unread.pop(tensor) for tensor in met}
+        if loaded:
+            yield node._replace(outputs=tuple(each[t].given if t in each else t for t in node.outputs))
+        for back in each.values():
+            yield from back.nodes
+        if not loaded:
+            yield node
+
+
+def _held(plan: Plan) -> dict[int, dict[int, tuple[int, tuple[Interval, ...]]]]:
+    """Of given tensors by logical one the axis along which each device holds several pieces, and these."""
+    found: dict[int, dict[int, tuple[int, tuple[Interval, ...]]]] = defaultdict(dict)
+    for logical, of_devices in _shares(plan).items():
+        cut = {axis for tensors in of_devices.values() for axis in _apart(tensors)}
+        for device, tensors in of_devices.items() if len(cut) == 1 else ():
+            (axis,) = cut
+            found[logical][device] = axis, tuple(tensor.region[axis] for tensor in tensors)
+    for device in range(plan.devices) if plan.columns == 1 and not found else ():
+        for logical, axis, intervals in taken(plan, device):
+            before = found[logical].get(device)
+            if before is None or _length(intervals) >= _length(before[1]):
+                found[logical][device] = axis, intervals
+    return {logical: each for logical, each in found.items() if any(len(pieces) > 1 for _, pieces in each.values())}
+
+
+def _length(intervals: Sequence[Interval]) -> int:
+    return sum(stop - start for start, stop in intervals)
 
 
 def _made(plan: Plan) -> set[int]:
@@ -131,15 +205,13 @@ def _apart(tensors: list[Tensor]) -> set[int]:
     }
 
 
-def _order(of_devices: Mapping[int, list[Tensor]], axis: int, size: int) -> Blocks | None:
-    """The order in which devices hold the blocks of an axis, those of the first device first; None where these are
-    unequal, overlap, or are not all of it.
+def _order(intervals: Sequence[Interval], size: int) -> Blocks | None:
+    """The order of the blocks of an axis in these intervals, as far as they are not met before; None where they overlap
+    otherwise, are not all of it, or are too many.
     """
-    each = (tensor.region[axis] for _, tensors in sorted(of_devices.items()) for tensor in tensors)
-    intervals = list(dict.fromkeys(each))
-    lengths = {stop - start for start, stop in intervals}
-    length = lengths.pop()
-    ends = [*accumulate((length for _ in intervals), initial=0)]
-    if lengths or not length or sorted(start for start, _ in intervals) != ends[:-1] or ends[-1] != size:
+    length = gcd(size, *chain(*intervals))
+    blocks = [block for start, stop in intervals for block in range(start // length, stop // length)]
+    order = tuple(dict.fromkeys(blocks))
+    if len(order) != size // length or len(order) > MOST_BLOCKS:
         return None
-    return Blocks(size, tuple(start // length for start, _ in intervals))
+    return Blocks(size, order)

@@ -2,8 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from verdict.graph import ACTIVATION, GRADIENT, Attrs, Held, Logical, Node, Plan, Shape, Tensor, whole
+from verdict.graph import ACTIVATION, GRADIENT, Attrs, Held, Interval, Logical, Node, Plan, Shape, Tensor, extent, whole
+from verdict.ops.reordered import joined, pieces
+
+
+class Back(NamedTuple):
+    """What a tensor that was given is made of, and the nodes that make it."""
+
+    given: int
+    nodes: tuple[Node, ...]
 
 
 class Changed:
@@ -30,6 +39,23 @@ class Changed:
         for number, form in enumerate(forms, 1):
             read = self.made((read,), form, name, output if number == len(forms) else None)
         return read
+
+    def in_pieces(self, read: int, axis: int, intervals: Sequence[Interval], output: int | None = None) -> int:
+        """A tensor with these intervals of it side by side."""
+        shape = extent(self.tensors[read].region)
+        parts = [self.made((read,), form, "blocks") for form in pieces(shape, axis, intervals)]
+        return self.made(parts, joined(shape, axis), "blocks in order", output)
+
+    def put_back(self, tensor: int, axis: int, intervals: Sequence[Interval]) -> Back:
+        """A tensor that is given whole as it is made of another one that is, in another order."""
+        of = self.tensors[tensor]
+        logical = self.logicals[of.logical]
+        self.logicals.append(logical._replace(name=f"{logical.name} as it was", kind=ACTIVATION, origin=None))
+        self.tensors[tensor] = of._replace(logical=len(self.logicals) - 1)
+        self.tensors.append(of)
+        given = len(self.tensors) - 1
+        self.in_pieces(given, axis, intervals, tensor)
+        return Back(given, self.taken())
 
     def taken(self) -> tuple[Node, ...]:
         """The nodes since the last time."""

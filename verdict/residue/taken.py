@@ -1,0 +1,112 @@
+"""Which pieces of what it is given whole a device takes: recorded programs slice, join and index their inputs.
+
+The operators themselves are run on the numbers of elements: what goes on with these, and with numbers that are all
+further on, is picked.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.errors import ShapeError
+from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, Interval, Node, Plan, Shape
+from verdict.ops import FACTS, RULES
+from verdict.residue.flattened import shape_of
+
+MOST_ELEMENTS = 1 << 20
+"""The most elements of a tensor that are looked at: 8 MiB of numbers."""
+CANNOT = (ShapeError, ValueError, IndexError, TypeError, ArithmeticError)
+"""How an operator ends that cannot be run on the numbers of elements."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Taken(NamedTuple):
+    """What a device has of a logical tensor: these intervals of an axis, one after the other."""
+
+    logical: int
+    axis: int
+    intervals: tuple[Interval, ...]
+
+
+def taken(plan: Plan, device: int) -> Iterator[Taken]:
+    """The pieces that a device puts together of tensors that it is given whole, in the order in which it does."""
+    constants: dict[int, npt.NDArray[np.generic]] = {}
+    elements: dict[int, tuple[int, Numbers]] = {}
+    for call in plan.programs[device]:
+        for node in plan.segments[call.segment].nodes:
+            for tensor in node.inputs:
+                if tensor != ABSENT and tensor not in elements and _is_whole(plan, tensor):
+                    shape = shape_of(plan, tensor)
+                    elements[tensor] = plan.tensors[tensor].logical, np.arange(prod(shape)).reshape(shape)
+            made = _made(node, plan, constants, elements)
+            for tensor, (logical, numbers) in made.items():
+                elements[tensor] = logical, numbers
+                found = _along(numbers, plan.logicals[logical].shape)
+                if found is not None:
+                    yield Taken(logical, *found)
+
+
+def _is_whole(plan: Plan, tensor: int) -> bool:
+    """Whether a tensor is all of what is given, and not too much."""
+    logical, region, _ = plan.tensors[tensor]
+    of = plan.logicals[logical]
+    whole = all(cut == (0, size) for cut, size in zip(region, of.shape, strict=True))
+    return of.kind in (INPUT, BUFFER) and whole and prod(of.shape) <= MOST_ELEMENTS
+
+
+def _made(
+    node: Node, plan: Plan, constants: dict[int, npt.NDArray[np.generic]], elements: Mapping[int, tuple[int, Numbers]]
+) -> dict[int, tuple[int, Numbers]]:
+    """What a node picks of elements of one tensor. What it makes of constants is noted."""
+    rule = RULES.get(node.op)
+    read = [t for t in node.inputs if t in elements]
+    every = all(tensor in elements or tensor in constants for tensor in node.inputs)
+    small = all(prod(shape_of(plan, tensor)) <= MOST_ELEMENTS for tensor in node.outputs if tensor != ABSENT)
+    logicals = {elements[tensor][0] for tensor in read}
+    if rule is None or not every or not small or len(logicals) > 1 or node.op.endswith(GRAD) or FACTS.random(node.op):
+        return {}
+    runs = []
+    for further in (0, MOST_ELEMENTS) if read else (0,):
+        inputs = [elements[t][1] + further if t in elements else constants[t] for t in node.inputs]
+        try:
+            runs.append(rule.forward(inputs, dict(node.attrs)))
+        except CANNOT:
+            return {}
+    if not read:
+        constants.update((t, y) for t, y in zip(node.outputs, runs[0], strict=True) if t != ABSENT and y is not None)
+        return {}
+    found = {}
+    for tensor, each in zip(node.outputs, zip(*runs, strict=True), strict=True):
+        one, other = map(_numbers, each)
+        if tensor != ABSENT and one is not None and other is not None and np.array_equal(one + MOST_ELEMENTS, other):
+            found[tensor] = (min(logicals), one)
+    return found
+
+
+def _numbers(made: npt.NDArray[np.generic] | None) -> Numbers | None:
+    """What is made of numbers of elements, as such; None where it is something else."""
+    if made is None or made.dtype.kind not in "iuO" or not all(isinstance(x, int) for x in made.ravel().tolist()):
+        return None
+    return made.astype(np.int64)
+
+
+def _along(numbers: Numbers, shape: Shape) -> tuple[int, tuple[Interval, ...]] | None:
+    """Along which axis a tensor is intervals of one of this shape, and which; None where it is none."""
+    apart = [axis for axis, (n, m) in enumerate(zip(numbers.shape, shape, strict=False)) if n != m]
+    if numbers.ndim != len(shape) or len(apart) != 1 or not numbers.size:
+        return None
+    (axis,) = apart
+    first = numbers[tuple(slice(None) if k == axis else 0 for k in range(numbers.ndim))]
+    places = first // prod(shape[axis + 1 :])
+    if places.max() >= shape[axis] or not np.array_equal(
+        np.take(np.arange(prod(shape)).reshape(shape), places, axis), numbers
+    ):
+        return None
+    breaks = [0, *(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), len(places)]
+    intervals = tuple((int(places[a]), int(places[b - 1]) + 1) for a, b in pairwise(breaks))
+    return axis, intervals
