@@ -12,16 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from verdict.errors import ShapeError
 from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, Interval, Node, Plan, Shape
 from verdict.ops import FACTS, RULES
 from verdict.residue.flattened import shape_of
+from verdict.sweep.flow import CANNOT, OF_ELEMENTS
 
 MOST_ELEMENTS = 1 << 20
 """The most elements of a tensor that are looked at: 8 MiB of numbers."""
-CANNOT = (ShapeError, ValueError, IndexError, TypeError, ArithmeticError)
-"""How an operator ends that cannot be run on the numbers of elements."""
-
 Numbers = npt.NDArray[np.int64]
 
 
@@ -63,22 +60,24 @@ def _made(
     node: Node, plan: Plan, constants: dict[int, npt.NDArray[np.generic]], elements: Mapping[int, tuple[int, Numbers]]
 ) -> dict[int, tuple[int, Numbers]]:
     """What a node picks of elements of one tensor. What it makes of constants is noted."""
-    rule = RULES.get(node.op)
-    read = [t for t in node.inputs if t in elements]
-    every = all(tensor in elements or tensor in constants for tensor in node.inputs)
+    if not all(tensor in elements or tensor in constants for tensor in node.inputs):
+        return {}
+    rule, read = RULES.get(node.op), [tensor for tensor in node.inputs if tensor in elements]
     small = all(prod(shape_of(plan, tensor)) <= MOST_ELEMENTS for tensor in node.outputs if tensor != ABSENT)
     logicals = {elements[tensor][0] for tensor in read}
-    if rule is None or not every or not small or len(logicals) > 1 or node.op.endswith(GRAD) or FACTS.random(node.op):
+    if rule is None or not small or len(logicals) > 1 or node.op.endswith(GRAD) or FACTS.random(node.op):
         return {}
     runs = []
     for further in (0, MOST_ELEMENTS) if read else (0,):
         inputs = [elements[t][1] + further if t in elements else constants[t] for t in node.inputs]
         try:
-            runs.append(rule.forward(inputs, dict(node.attrs)))
-        except CANNOT:
+            with np.errstate(all="ignore"):
+                runs.append(rule.forward(inputs, dict(node.attrs)))
+        except (*CANNOT, *OF_ELEMENTS):
             return {}
     if not read:
-        constants.update((t, y) for t, y in zip(node.outputs, runs[0], strict=True) if t != ABSENT and y is not None)
+        made = zip(node.outputs, runs[0], strict=True)
+        constants.update((tensor, np.asarray(y)) for tensor, y in made if tensor != ABSENT and y is not None)
         return {}
     found = {}
     for tensor, each in zip(node.outputs, zip(*runs, strict=True), strict=True):
@@ -90,9 +89,10 @@ def _made(
 
 def _numbers(made: npt.NDArray[np.generic] | None) -> Numbers | None:
     """What is made of numbers of elements, as such; None where it is something else."""
-    if made is None or made.dtype.kind not in "iuO" or not all(isinstance(x, int) for x in made.ravel().tolist()):
+    found = None if made is None else np.asarray(made)
+    if found is None or found.dtype.kind not in "iuO" or not all(isinstance(x, int) for x in found.ravel().tolist()):
         return None
-    return made.astype(np.int64)
+    return found.astype(np.int64)
 
 
 def _along(numbers: Numbers, shape: Shape) -> tuple[int, tuple[Interval, ...]] | None:
