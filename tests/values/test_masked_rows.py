@@ -3,7 +3,7 @@
 import pytest
 
 from tests.values.outline import plans, verdict
-from verdict.lineage.poles import doubtful
+from verdict.lineage.poles import doubtful, signs_of
 from verdict.lineage.reference import reference
 
 PLAN = """
@@ -73,7 +73,7 @@ def test_between_cut_points_a_softmax_is_a_number_where_nothing_given_says_what_
     names = {plan.logicals[tensor.logical].name: k for k, tensor in enumerate(plan.tensors)}
     table = reference(plan, 1, {})
     (base,) = table.values[names["p"]]
-    assert (base not in doubtful(table).values) == known
+    assert (base not in doubtful(table, signs_of(table)).values) == known
 
 
 @pytest.mark.parametrize("mask", [*MASKS.values(), SOME])

@@ -100,10 +100,10 @@ def test_a_gradient_along_another_dimension_of_equal_size_is_refuted():
 COUNTED = """
   x input [4000, 300]
   ok activation bool [4000, 300]
-  n activation [1, 300]
+  n activation [1, {columns}]
   y activation [4000, 300]
   ok = aten.eq.Tensor(x, x)
-  n = aten.sum.dim_IntList(ok) dim=(0,) keepdim=True dtype="float32"
+  n = aten.sum.dim_IntList(ok) dim={dims} keepdim=True dtype="float32"
   y = {last}
   output y
 """
@@ -111,9 +111,19 @@ COUNTED = """
 
 def test_what_differs_at_reduced_shapes_alone_refutes_nothing():
     """All elements that are counted are as many as there are, which no reduced shape has."""
-    counted = COUNTED.format(last="aten.div.Tensor(x, n)")
-    stated, wrong = (COUNTED.format(last=f"aten.div.Scalar(x) other={number}") for number in (4000, 3000))
+    every = {"columns": 1, "dims": (0, 1)}
+    counted = COUNTED.format(**every, last="aten.div.Tensor(x, n)")
+    stated, wrong = (COUNTED.format(**every, last=f"aten.div.Scalar(x) other={number}") for number in (1200000, 3000))
     for single, parallel in ((counted, stated), (stated, counted)):
         assert verdict(single, parallel) == "UNKNOWN"
     assert verdict(counted, wrong) == "REFUTED"
     assert verdict(counted, counted) == "PROVED"
+
+
+def test_what_is_counted_in_each_column_is_seen_in_one():
+    """One column of 4000 elements is small enough for its own shapes, and stands for all of them."""
+    each = {"columns": 300, "dims": (0,)}
+    counted = COUNTED.format(**each, last="aten.div.Tensor(x, n)")
+    stated, wrong = (COUNTED.format(**each, last=f"aten.div.Scalar(x) other={number}") for number in (4000, 3000))
+    assert verdict(counted, stated) == "PROVED"
+    assert verdict(counted, wrong) == "REFUTED"
