@@ -16,7 +16,7 @@ from verdict.graph import whole as all_of
 from verdict.graph.lockstep import LOADER
 from verdict.lineage import bind
 from verdict.residue.changed import Back, Changed, runs_once
-from verdict.residue.taken import taken
+from verdict.residue.taken import given_whole, taken
 
 MOST_BLOCKS = 64
 """The most blocks of an axis: of zigzag two for each of 32 ranks. A node takes each, wherever all are put in order."""
@@ -165,8 +165,9 @@ def _held(plan: Plan) -> dict[int, dict[int, tuple[int, tuple[Interval, ...]]]]:
         for device, tensors in of_devices.items() if len(cut) == 1 else ():
             (axis,) = cut
             found[logical][device] = axis, tuple(tensor.region[axis] for tensor in tensors)
-    for device in range(plan.devices) if plan.columns == 1 and not found else ():
-        for logical, axis, intervals in taken(plan, device):
+    given = given_whole(plan) if plan.columns == 1 and not found else {}
+    for device in range(plan.devices) if given else ():
+        for logical, axis, intervals in taken(plan, device, given):
             before = found[logical].get(device)
             if before is None or _length(intervals) >= _length(before[1]):
                 found[logical][device] = axis, intervals
@@ -187,9 +188,10 @@ def _made(plan: Plan) -> set[int]:
 def _shares(plan: Plan) -> dict[int, dict[int, list[Tensor]]]:
     """The given tensors of each logical one that each device reads, in the order in which it does."""
     found: dict[int, dict[int, dict[Tensor, None]]] = defaultdict(lambda: defaultdict(dict))
+    given = {k for k, tensor in enumerate(plan.tensors) if plan.logicals[tensor.logical].kind in (INPUT, BUFFER)}
     for segment in plan.segments:
         for tensor in (tensor for node in segment.nodes for tensor in node.inputs):
-            if tensor != ABSENT and plan.kind(tensor) in (INPUT, BUFFER):
+            if tensor in given:
                 found[plan.tensors[tensor].logical][segment.device][plan.tensors[tensor]] = None
     return {logical: {device: list(each) for device, each in devices.items()} for logical, devices in found.items()}
 

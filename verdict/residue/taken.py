@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, Interval, Node, Plan, Shape
 from verdict.ops import FACTS, RULES
+from verdict.ops.types import is_whole, kind
 from verdict.residue.flattened import shape_of
 from verdict.sweep.flow import CANNOT, OF_ELEMENTS
 
@@ -30,16 +31,27 @@ class Taken(NamedTuple):
     intervals: tuple[Interval, ...]
 
 
-def taken(plan: Plan, device: int) -> Iterator[Taken]:
-    """The pieces that a device puts together of tensors that it is given whole, in the order in which it does."""
+def given_whole(plan: Plan) -> dict[int, tuple[int, Numbers]]:
+    """The tensors that are all of what is given, with their logical ones and the numbers of their elements."""
+    found = {}
+    for tensor, (logical, _, _) in enumerate(plan.tensors):
+        if plan.logicals[logical].kind in (INPUT, BUFFER) and _is_whole(plan, tensor):
+            shape = shape_of(plan, tensor)
+            found[tensor] = logical, np.arange(prod(shape)).reshape(shape)
+    return found
+
+
+def taken(plan: Plan, device: int, given: Mapping[int, tuple[int, Numbers]]) -> Iterator[Taken]:
+    """The pieces that a device puts together of tensors that it is given whole, in the order in which it does.
+
+    given: what `given_whole` says of the plan.
+    """
     constants: dict[int, npt.NDArray[np.generic]] = {}
-    elements: dict[int, tuple[int, Numbers]] = {}
+    elements = dict(given)
     for call in plan.programs[device]:
         for node in plan.segments[call.segment].nodes:
-            for tensor in node.inputs:
-                if tensor != ABSENT and tensor not in elements and _is_whole(plan, tensor):
-                    shape = shape_of(plan, tensor)
-                    elements[tensor] = plan.tensors[tensor].logical, np.arange(prod(shape)).reshape(shape)
+            if not all(tensor in elements or tensor in constants for tensor in node.inputs):
+                continue
             made = _made(node, plan, constants, elements)
             for tensor, (logical, numbers) in made.items():
                 elements[tensor] = logical, numbers
@@ -49,23 +61,24 @@ def taken(plan: Plan, device: int) -> Iterator[Taken]:
 
 
 def _is_whole(plan: Plan, tensor: int) -> bool:
-    """Whether a tensor is all of what is given, and not too much."""
+    """Whether a tensor is all of a logical one, and not too much."""
     logical, region, _ = plan.tensors[tensor]
     of = plan.logicals[logical]
-    whole = all(cut == (0, size) for cut, size in zip(region, of.shape, strict=True))
-    return of.kind in (INPUT, BUFFER) and whole and prod(of.shape) <= MOST_ELEMENTS
+    return all(cut == (0, size) for cut, size in zip(region, of.shape, strict=True)) and prod(of.shape) <= MOST_ELEMENTS
 
 
 def _made(
     node: Node, plan: Plan, constants: dict[int, npt.NDArray[np.generic]], elements: Mapping[int, tuple[int, Numbers]]
 ) -> dict[int, tuple[int, Numbers]]:
-    """What a node picks of elements of one tensor. What it makes of constants is noted."""
-    if not all(tensor in elements or tensor in constants for tensor in node.inputs):
-        return {}
+    """What a node picks of elements of one tensor. Whole numbers that it makes of nothing, or of such, are noted: they
+    may be places.
+    """
     rule, read = RULES.get(node.op), [tensor for tensor in node.inputs if tensor in elements]
     small = all(prod(shape_of(plan, tensor)) <= MOST_ELEMENTS for tensor in node.outputs if tensor != ABSENT)
     logicals = {elements[tensor][0] for tensor in read}
     if rule is None or not small or len(logicals) > 1 or node.op.endswith(GRAD) or FACTS.random(node.op):
+        return {}
+    if not read and not all(_is_whole_number(plan, tensor) for tensor in node.outputs if tensor != ABSENT):
         return {}
     runs = []
     for further in (0, MOST_ELEMENTS) if read else (0,):
@@ -85,6 +98,10 @@ def _made(
         if tensor != ABSENT and one is not None and other is not None and np.array_equal(one + MOST_ELEMENTS, other):
             found[tensor] = (min(logicals), one)
     return found
+
+
+def _is_whole_number(plan: Plan, tensor: int) -> bool:
+    return is_whole(kind(plan.logicals[plan.tensors[tensor].logical].dtype))
 
 
 def _numbers(made: npt.NDArray[np.generic] | None) -> Numbers | None:
