@@ -131,6 +131,21 @@ def test_what_is_declared_besides_is_not_given_in_another_order():
     assert blocks.given_blocks(replace(single, outputs=(*single.outputs, Held(0, given))), parallel) is None
 
 
+def test_positions_of_no_samples_are_in_any_order():
+    """Rows that are flattened have no blocks where there are none."""
+    body = "  {v} = view({x}) size=(0, 4)\n  {h} = aten.sum.dim_IntList({v}) dim=(0,)\n"
+    given = GIVEN.format(n=8).replace("[2, 8, 4]", "[0, 8, 4]")
+    ranks = "  xp = concatenate(x[:, <0:2 | 2:4>, :], x'2[:, <6:8 | 4:6>, :]) dim=1\n"
+    ranks += body.format(x="xp", v="vp", h="hp")
+    single, parallel = plans(
+        given + body.format(x="x", v="v", h="h") + "  output h\n",
+        given + ranks + "  h = all_reduce(hp) ranks=(0, 1)\n  output h\n",
+        cp=2,
+    )
+    assert by_blocks(single, parallel) is not None
+    assert verify(single, parallel, Options(workers=0)).verdict is not Verdict.REFUTED
+
+
 RING = {"dp": 1, "tp": 1, "pp": 1, "cp": 2, "seq": 8, "layers": 1, "microbatches": 1, "batch": 2, "heads": 2}
 SIZES = {"hidden": 4, "ffn": 4, "vocab": 4, "zigzag": True}
 

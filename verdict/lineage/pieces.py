@@ -12,7 +12,8 @@ def as_pieces(node: Node, values: tuple[Value, ...]) -> Value | None:
     where it does something else.
     """
     shares = [share for value in values for share in value]
-    if not all(values) or any(share.shard for share in shares) or len({len(share.region) for share in shares}) != 1:
+    axes = {len(share.region) for share in shares}
+    if not all(values) or any(share.shard for share in shares) or len(axes) != 1 or 0 in axes:
         return None
     rule, attrs = FACTS.of(node.op), dict[str, Any](node.attrs)
     if node.op == NARROW:

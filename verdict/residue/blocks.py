@@ -6,7 +6,6 @@ one interval.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 from math import gcd
 from typing import NamedTuple
@@ -134,13 +133,7 @@ def in_order(parallel: Plan, given: Given) -> Plan | None:
         for call in calls if back else ():
             nodes = tuple(_put_back(segments[call.segment].nodes, unread))
             segments[call.segment] = segments[call.segment]._replace(nodes=nodes)
-    return replace(
-        parallel,
-        logicals=tuple(changed.logicals),
-        tensors=tuple(changed.tensors),
-        segments=tuple(segments),
-        lines=(),
-    )
+    return changed.of(segments)
 
 
 def _put_back(nodes: Sequence[Node], unread: dict[int, Back]) -> Iterator[Node]:
@@ -212,6 +205,8 @@ def _order(intervals: Sequence[Interval], size: int) -> Blocks | None:
     otherwise, are not all of it, or are too many.
     """
     length = gcd(size, *chain(*intervals))
+    if not length:
+        return None
     blocks = [block for start, stop in intervals for block in range(start // length, stop // length)]
     order = tuple(dict.fromkeys(blocks))
     if len(order) != size // length or len(order) > MOST_BLOCKS:

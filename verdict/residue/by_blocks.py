@@ -200,12 +200,14 @@ def _parts(dim: Dim, blocks: Blocks, sizes: Mapping[str, int]) -> Iterator[tuple
 
 
 def _along(dims: tuple[Dim, ...], atoms: Atoms, sizes: Mapping[str, int]) -> Moved:
-    """The dimensions that are these index axes, or into which these are flattened, with their blocks."""
+    """The dimensions that are these index axes, or into which these are flattened, with their blocks; what has no
+    elements is in any order.
+    """
     found = set[tuple[int, Blocks]]()
     for axis, dim in enumerate(dims):
         every = [sizes[name] for name in dim]
         for k, name in enumerate(dim):
-            if name in atoms:
+            if name in atoms and 0 not in every:
                 found.add((axis, atoms[name].flattened(prod(every[:k]), prod(every[k + 1 :]))))
     return frozenset(found)
 

@@ -4,7 +4,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.graph import ACTIVATION, GRADIENT, Attrs, Held, Interval, Logical, Node, Plan, Shape, Tensor, extent, whole
+from verdict.graph import (
+    ACTIVATION,
+    GRADIENT,
+    Attrs,
+    Held,
+    Interval,
+    Logical,
+    Node,
+    Plan,
+    Segment,
+    Shape,
+    Tensor,
+    extent,
+    whole,
+)
 from verdict.ops.reordered import joined, pieces
 
 
@@ -76,16 +90,12 @@ class Changed:
         losses, gradients, outputs = map(held_anew, (self.plan.losses, self.plan.gradients, self.plan.outputs))
         last = self.plan.programs[0][-1].segment
         segments[last] = segments[last]._replace(nodes=(*segments[last].nodes, *self.taken()))
-        return replace(
-            self.plan,
-            logicals=tuple(self.logicals),
-            tensors=tuple(self.tensors),
-            segments=tuple(segments),
-            losses=losses,
-            gradients=gradients,
-            outputs=outputs,
-            lines=(),
-        )
+        return replace(self.of(segments), losses=losses, gradients=gradients, outputs=outputs)
+
+    def of(self, segments: Sequence[Segment]) -> Plan:
+        """The plan with these segments, and all tensors that were made for them."""
+        logicals, tensors = tuple(self.logicals), tuple(self.tensors)
+        return replace(self.plan, logicals=logicals, tensors=tensors, segments=tuple(segments), lines=())
 
     def _tensor(self, like: int, shape: Shape) -> int:
         logical, number = self.logicals[self.tensors[like].logical], len(self.logicals)

@@ -7,7 +7,6 @@ this plan computes what the single-device plan computes has to be proved as anyt
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, GRAD, PER_STEP, Node, Plan
@@ -155,10 +154,4 @@ def _alike(single: Plan, parallel: Plan, changed: Mapping[tuple[int, ...], Flat]
             else:
                 found.nodes.append(node)
         segments.append(segment._replace(nodes=found.taken()))
-    return replace(
-        parallel,
-        logicals=tuple(found.logicals),
-        tensors=tuple(found.tensors),
-        segments=tuple(segments),
-        lines=(),
-    )
+    return found.of(segments)
