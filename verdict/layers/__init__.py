@@ -2,6 +2,7 @@
 
 from verdict.layers.carried import carries
 from verdict.layers.ends import established, trained
-from verdict.layers.fewer import KEPT, Fewer, Short, fewer_layers
+from verdict.layers.fewer import Fewer, fewer_layers
+from verdict.layers.short import KEPT, Short
 
 __all__ = ["KEPT", "Fewer", "Short", "carries", "established", "fewer_layers", "trained"]

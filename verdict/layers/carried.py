@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from verdict.graph import ABSENT
-from verdict.layers.fewer import KEPT, Fewer, Short
+from verdict.layers.fewer import Fewer
+from verdict.layers.short import KEPT, Short
 from verdict.layers.stack import OUTSIDE
 from verdict.lineage import Lineages, Reference
 from verdict.lineage.alike import picked_bases

@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Set
 
 from verdict.graph import ABSENT, Plan
-from verdict.layers.fewer import Short
+from verdict.layers.short import FIRST, Short
 from verdict.lineage import Reference
 
 Declared = tuple[int, int, int, int]
 """A declared output: whether it is a loss, a gradient or another one, its device, its tensor, and its weight."""
+MIDDLE = FIRST // 2
+"""An inner layer beside which others are kept: what is declared of it stands for the same of layers that are left out."""
 
 
 def established(short: Short, plan: Plan, right: Set[int]) -> frozenset[int]:
@@ -16,10 +18,10 @@ def established(short: Short, plan: Plan, right: Set[int]) -> frozenset[int]:
     places: dict[Declared, list[int]] = defaultdict(list)
     for place, held in _declared(short.plan):
         places[held].append(place)
-    of = _stand_ins(short)
+    stands = _StandIns(short)
     found = set[int]()
     for place, (kind, device, tensor, weight) in _declared(plan):
-        same = places[kind, device, of[tensor], weight if weight == ABSENT else of[weight]]
+        same = places[kind, device, *stands.of(tensor, weight)]
         if same and right.issuperset(same):
             found.add(place)
     return frozenset(found)
@@ -27,8 +29,8 @@ def established(short: Short, plan: Plan, right: Set[int]) -> frozenset[int]:
 
 def trained(short: Short, plan: Plan, table: Reference) -> int:
     """Of how many weights the whole single-device plan computes a gradient. table: of the shorter one."""
-    of = _stand_ins(short)
-    held = {plan.tensors[each.weight].logical: table.values.get(of[each.tensor]) for each in plan.gradients}
+    stands = _StandIns(short)
+    held = {plan.tensors[g.weight].logical: table.values.get(stands.of(g.tensor, g.weight)[0]) for g in plan.gradients}
     return sum(map(bool, held.values()))
 
 
@@ -40,13 +42,23 @@ def _declared(plan: Plan) -> Iterator[tuple[int, Declared]]:
             place += 1
 
 
-def _stand_ins(short: Short) -> dict[int, int]:
-    """Of each tensor of the whole plan the one of the shorter plan that it is, or that is the same of another layer."""
-    stack = short.stack
-    of = {full: tensor for tensor, full in enumerate(short.tensors.tolist())}
-    for tensors in stack.grid.tolist():
-        own = [of.get(tensor) for tensor in tensors]
-        middle = next((tensor for tensor in own[1:-1] if tensor is not None), None)
-        if middle is not None:
-            of.update((full, middle) for full, tensor in zip(tensors[1:-1], own[1:-1], strict=True) if tensor is None)
-    return of
+class _StandIns:
+    """The tensors of the shorter plan that stand for those of the whole one."""
+
+    def __init__(self, short: Short) -> None:
+        self.stack = short.stack
+        self.numbers = {full: tensor for tensor, full in enumerate(short.tensors.tolist())}
+
+    def of(self, tensor: int, weight: int) -> tuple[int, int]:
+        """A declared tensor and its weight: themselves, or the same of a layer that is kept."""
+        layer, last = int(self.stack.layer[tensor]), self.stack.layers - 1
+        moved = MIDDLE - layer if 0 < layer < last else 0
+        return self._moved(tensor, moved), self._moved(weight, moved)
+
+    def _moved(self, tensor: int, by: int) -> int:
+        if tensor == ABSENT:
+            return ABSENT
+        layer = int(self.stack.layer[tensor])
+        if layer >= 0 and by:
+            tensor = int(self.stack.grid[self.stack.row[tensor], layer + by])
+        return self.numbers[tensor]

@@ -5,40 +5,20 @@ layer. Then it is so of any number of them: a layer reads what it and those besi
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import compress
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from verdict.graph import ABSENT, Held, Node, Plan, Segment
+from verdict.graph import ABSENT, Node, Plan
 from verdict.graph.lockstep import COLLECTIVES, COMMUNICATION, RECV, SEND, attribute
 from verdict.graph.microbatches import walked_microbatches
 from verdict.layers.flows import Flow, Numbers, flows_of
+from verdict.layers.short import KEPT, Short, shortened
 from verdict.layers.stack import OUTSIDE, Stack, stack_of
 from verdict.lineage import Binding, bind
+from verdict.lineage.updates import hinted, key_of
 from verdict.ops import FACTS
-
-KEPT = 8
-"""How many layers are kept: the first and the last one, which may read otherwise, and six between them, so that three
-beside each other, over which an island may reach, come again twice.
-"""
-
-
-class Short(NamedTuple):
-    """A plan of which some layers are left out. tensors, logicals: of each of its own that of the whole plan which it
-    is. layer, row: of each of its tensors, in which of the layers that are kept it is, and in which row; OUTSIDE for
-    none. stack: of the whole plan.
-    """
-
-    plan: Plan
-    tensors: Numbers
-    logicals: tuple[int, ...]
-    layer: Numbers
-    row: Numbers
-    stack: Stack
-
 
 class Fewer(NamedTuple):
     """Both plans with fewer layers, and how many they have whole."""
@@ -64,7 +44,9 @@ def fewer_layers(single: Plan, parallel: Plan, binding: Binding) -> Fewer | None
     flows, stack = several
     if stack.layers != found.layers or stack.layers <= KEPT or not _stand_for(parallel, stack, single, found, binding):
         return None
-    fewer = Fewer(_short(single, own, found), _short(parallel, flows, stack), stack.layers)
+    if not _called_alike(parallel, stack, single, found, binding):
+        return None
+    fewer = Fewer(shortened(single, own, found), shortened(parallel, flows, stack), stack.layers)
     return fewer if _bound_alike(fewer, binding) else None
 
 
@@ -153,17 +135,17 @@ def _declared_alike(plan: Plan, stack: Stack) -> bool:
     if any(layer[held.tensor] != OUTSIDE for held in plan.losses) or any(layer[t] != OUTSIDE for t in plan.seeds):
         return False
     for declared in (plan.gradients, plan.outputs):
-        found: list[Counter[tuple[int, int, int]]] = [Counter() for _ in range(stack.layers)]
+        found: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(stack.layers)]
         for held in declared:
-            own = int(layer[held.tensor])
-            if held.weight == ABSENT:
-                if own != OUTSIDE:
-                    return False
-            elif own != layer[held.weight]:
+            own, of = int(layer[held.tensor]), int(layer[held.weight])
+            known = _is_inner(layer[[held.tensor, held.weight]], stack.layers)
+            if not known.any():
+                continue
+            apart = 0 if held.weight == ABSENT else of - own
+            if own == OUTSIDE or abs(apart) > 1 or (known[0] and of == OUTSIDE and held.weight != ABSENT):
                 return False
-            elif own != OUTSIDE:
-                found[own][held.device, int(row[held.tensor]), int(row[held.weight])] += 1
-        if any(one != found[0] for one in found):
+            found[own][held.device, int(row[held.tensor]), int(row[held.weight]), apart] += 1
+        if any(one != found[1] for one in found[1:-1]):
             return False
     return True
 
@@ -205,105 +187,32 @@ def _pair_up(own: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -
 
 def _stand_for(parallel: Plan, stack: Stack, single: Plan, alone: Stack, binding: Binding) -> bool:
     """Whether what is given to a layer stands for what is given to the same layer of the single-device plan, and of each
-    layer for the same.
+    layer for the same; what is given to none stands for nothing of a layer.
     """
     of = {single.tensors[t].logical: (row, k) for row, own in enumerate(alone.grid) for k, t in enumerate(own.tolist())}
     taken: set[int] = set()
-    for tensors in stack.grid:
-        bound = [binding.logical.get(parallel.tensors[tensor].logical) for tensor in tensors.tolist()]
-        if bound[1] is None and all(one is None for one in bound):
+    for tensors in stack.grid.tolist():
+        shares = [parallel.tensors[tensor].logical for tensor in tensors]
+        places = [of.get(binding.logical[share]) for share in shares if share in binding.logical]
+        if places and (places[0] is None or places != [(places[0][0], k) for k in range(stack.layers)]):
+            return False
+        taken.update(shares)
+    return all(logical not in of for share, logical in binding.logical.items() if share not in taken)
+
+
+def _called_alike(parallel: Plan, stack: Stack, single: Plan, alone: Stack, binding: Binding) -> bool:
+    """Whether outputs of no weight, which are known by what they are called, are of each layer the same of that layer."""
+    hints = hinted(single)
+    of = {single.tensors[held.tensor].logical: held.tensor for held in single.outputs if held.weight == ABSENT}
+    rows: dict[int, int] = {}
+    for held in parallel.outputs:
+        if held.weight != ABSENT:
             continue
-        places = [of.get(one) if one is not None else None for one in bound]
-        if None in places or {place for place in places if place} != {(places[0][0], k) for k in range(stack.layers)}:
+        key, layer = key_of(parallel, binding, hints, held), int(stack.layer[held.tensor])
+        due = ABSENT if key is None else of[key[1]]
+        if not _is_inner(np.array([layer, alone.layer[due]]), stack.layers).any():
+            continue
+        row = int(alone.row[due])
+        if layer != alone.layer[due] or rows.setdefault(int(stack.row[held.tensor]), row) != row:
             return False
-        if [place[1] for place in places if place] != [*range(stack.layers)]:
-            return False
-        taken.update(parallel.tensors[tensor].logical for tensor in tensors.tolist())
-    others = binding.logical.keys() - taken
-    return all(binding.logical[one] not in of for one in others)
-
-
-def _short(plan: Plan, flows: Sequence[Flow], stack: Stack) -> Short:
-    """The plan without some inner layers: what reads of one that is left out reads of the next one that is not."""
-    first, stop = KEPT // 2, stack.layers - KEPT // 2
-    grid, layer, row = stack.grid, stack.layer, stack.row
-    numbers: dict[int, int] = {}
-
-    def kept(tensor: int, by: int) -> int:
-        """The number of a tensor that a node of layer `by` reads or makes."""
-        own = layer[tensor]
-        if tensor == ABSENT:
-            return ABSENT
-        if first <= own < stop:
-            tensor = int(grid[row[tensor], first - 1 if by >= stop else stop])
-        return numbers.setdefault(tensor, len(numbers))
-
-    segments = list(plan.segments)
-    for flow, layers in zip(flows, stack.node_layer, strict=True):
-        stays = (layers < first) | (layers >= stop)
-        at = 0
-        for segment in flow.segments:
-            size = len(plan.segments[segment].nodes)
-            own = stays[at : at + size].tolist()
-            nodes = zip(plan.segments[segment].nodes, layers[at : at + size].tolist(), strict=True)
-            few = tuple(
-                node._replace(
-                    inputs=tuple(kept(t, by) for t in _read(node, by, stack, first, stop)),
-                    outputs=tuple(kept(t, by) for t in node.outputs),
-                )
-                for node, by in compress(nodes, own)
-            )
-            segments[segment] = segments[segment]._replace(nodes=few)
-            at += size
-    return _numbered(plan, segments, numbers, stack, first, stop)
-
-
-def _read(node: Node, by: int, stack: Stack, first: int, stop: int) -> Iterable[int]:
-    """What a node reads; of what adds up all layers, of those that are kept."""
-    if by != OUTSIDE:
-        return node.inputs
-    return (t for t in node.inputs if t == ABSENT or not first <= stack.layer[t] < stop)
-
-
-def _numbered(
-    plan: Plan, segments: Sequence[Segment], numbers: dict[int, int], stack: Stack, first: int, stop: int
-) -> Short:
-    """A plan of these segments, with those tensors alone that `numbers` numbers, and that are declared."""
-
-    def stays(tensor: int) -> bool:
-        return not first <= stack.layer[tensor] < stop
-
-    def held(declared: Iterable[Held]) -> Iterator[Held]:
-        for one in declared:
-            if stays(one.tensor):
-                weight = one.weight if one.weight == ABSENT else numbers.setdefault(one.weight, len(numbers))
-                yield one._replace(tensor=numbers.setdefault(one.tensor, len(numbers)), weight=weight)
-
-    losses, gradients, outputs = (tuple(held(each)) for each in (plan.losses, plan.gradients, plan.outputs))
-    seeds = tuple(numbers.setdefault(tensor, len(numbers)) for tensor in plan.seeds)
-    tensors = np.array([*numbers], dtype=np.int64)
-    logicals: dict[int, int] = {}
-    shares = tuple(
-        plan.tensors[tensor]._replace(logical=logicals.setdefault(plan.tensors[tensor].logical, len(logicals)))
-        for tensor in numbers
-    )
-    of = tuple(plan.logicals[logical] for logical in logicals)
-    names = {logical.name for logical in of}
-    short = replace(
-        plan,
-        logicals=of,
-        tensors=shares,
-        segments=tuple(segments),
-        losses=losses,
-        gradients=gradients,
-        seeds=seeds,
-        outputs=outputs,
-        batch_axes=tuple(one for one in plan.batch_axes if one[0] in names),
-        shard_axes=tuple(one for one in plan.shard_axes if one[0] in names),
-        ranges=tuple(one for one in plan.ranges if one[0] in names),
-        doubtful=tuple(one for one in plan.doubtful if one in names),
-        lines=(),
-    )
-    layer = stack.layer[tensors]
-    layer = np.where(layer >= stop, layer - (stop - first), layer)
-    return Short(short, tensors, tuple(logicals), layer, stack.row[tensors], stack)
+    return True

@@ -46,7 +46,7 @@ class Stack:
 class _Windows:
     """One run, by its windows: layer of each, and a row for each window with the tensors that its nodes read and make.
 
-    places: of each tensor that is read, the node of the window that does.
+    places: of each tensor that is read, then of each that is made, the node of the window.
     """
 
     device: int
@@ -69,7 +69,7 @@ def stack_of(plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = No
         logical = np.fromiter((tensor.logical for tensor in plan.tensors), dtype=np.int64, count=len(plan.tensors))
         layer[:-1] = of[logical]
     given = np.array([*(kind in GIVEN or kind == ACCUMULATOR for kind in plan.kinds), False])
-    windows = [*_windows(flows, layer, given)]
+    windows = [*_windows(flows, layer)]
     if not windows:
         return None
     first, last = max(int(w.layer.min()) for w in windows), min(int(w.layer.max()) for w in windows)
@@ -78,23 +78,29 @@ def stack_of(plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = No
     return _Laid(plan, flows, given).stack([_within(one, first, last) for one in windows])
 
 
-def _windows(flows: list[Flow], layer: Numbers, given: Numbers) -> Iterator[_Windows]:
+def _windows(flows: list[Flow], layer: Numbers) -> Iterator[_Windows]:
     """The runs with as many windows as the plan has layers, and the layers of their windows. layer: of each tensor,
-    noted as it becomes known.
+    noted as it becomes known: what a run reads may be told of it, or what is read later of what it makes.
     """
     runs = [runs_of(flow.tokens) for flow in flows]
     count = _count([run for own in runs for run in own])
-    for device, (flow, own) in enumerate(zip(flows, runs, strict=True)):
-        for run in own:
+    waiting = [(device, run) for device, own in enumerate(runs) for run in own]
+    while waiting:
+        unknown = []
+        for device, run in waiting:
             together = max(1, round(run.count / count))
             if not count - ENDS <= run.count / together <= count + ENDS:
                 continue
-            found = _shifted(device, flow, _joined(run, together), layer)
+            found = _shifted(device, flows[device], _joined(run, together), layer)
             if found is None:
+                unknown.append((device, run))
                 continue
-            _note(layer, found.makes, found.layer, np.full_like(found.makes, fill_value=True, dtype=bool))
-            _note(layer, found.reads, found.layer, given[found.reads])
+            for tensors in (found.makes, found.reads):
+                _note(layer, tensors, found.layer)
             yield found
+        if len(unknown) == len(waiting):
+            return
+        waiting = unknown
 
 
 def _count(runs: list[Run]) -> int:
@@ -111,19 +117,18 @@ def _joined(run: Run, windows: int) -> Run:
     return Run(run.start, period, size // period, size % period)
 
 
-def _note(layer: Numbers, tensors: Numbers, layers: Numbers, which: Numbers) -> None:
+def _note(layer: Numbers, tensors: Numbers, layers: Numbers) -> None:
     """Note the layers of tensors that have none, one of another tensor in each window."""
-    own = which & (tensors != ABSENT) & (layer[tensors] == OUTSIDE)
-    own &= np.all(tensors[1:] != tensors[:-1], axis=0)[None, :]
+    own = (tensors != ABSENT) & (layer[tensors] == OUTSIDE) & np.all(tensors[1:] != tensors[:-1], axis=0)[None, :]
     layer[tensors[own]] = np.broadcast_to(layers[:, None], tensors.shape)[own]
 
 
 def _shifted(device: int, flow: Flow, run: Run, layer: Numbers) -> _Windows | None:
-    """The windows of a run, begun where most that they read is of their layers; None where they read of no layer, or
-    of layers in another order.
+    """The windows of a run, begun where most that they read and make is of their layers; None where that is of no
+    layer, or of layers in another order.
     """
     plain = _cut(device, flow, run)
-    read = np.where(plain.reads == ABSENT, OUTSIDE, layer[plain.reads])
+    read = layer[np.concatenate((plain.reads, plain.makes), axis=1)]
     steps = read[2:-1] - read[1:-2]
     inside = (read[1:-1] != OUTSIDE).all(axis=0)
     moving = inside & (steps == steps[0]).all(axis=0) & (np.abs(steps[0]) == 1)
@@ -154,10 +159,9 @@ def _cut(device: int, flow: Flow, run: Run) -> _Windows:
     stop = run.start + run.period * run.count
     reads = flow.reads[flow.read_from[run.start] : flow.read_from[stop]].reshape(run.count, -1)
     makes = flow.makes[flow.made_from[run.start] : flow.made_from[stop]].reshape(run.count, -1)
-    sizes = np.diff(flow.read_from[run.start : run.start + run.period + 1])
-    return _Windows(
-        device, run.start, run.period, np.arange(run.count), reads, makes, np.repeat(np.arange(run.period), sizes)
-    )
+    window = slice(run.start, run.start + run.period + 1)
+    places = [np.repeat(np.arange(run.period), np.diff(of[window])) for of in (flow.read_from, flow.made_from)]
+    return _Windows(device, run.start, run.period, np.arange(run.count), reads, makes, np.concatenate(places))
 
 
 def _numbered(windows: _Windows, begin: int, direction: int) -> _Windows:
