@@ -1,8 +1,8 @@
 """Whether what was proved of a few equal layers is so of all of them.
 
-What a walk says of a tensor holds where it follows, node by node, from what it says of the tensors that are read, and
-of cut points from what their islands are given. All of these lie in layers beside each other, or in none. Where the walk
-says the same of all inner layers that are kept, each moved on by one, it holds of any number of such layers between them.
+What a walk says of a tensor follows, node by node, from what it says of the tensors that are read, and of cut points
+from what their islands are given. All of these lie in layers beside each other, or in none. Where the walk says the
+same of all inner layers that are kept, each moved on by one, that holds of any number of such layers between them.
 """
 
 from collections import Counter
@@ -54,8 +54,8 @@ def _is_inner(layer: int) -> bool:
 
 
 def _after(short: Short, table: Reference) -> dict[int, int] | None:
-    """Of each value of a layer the same of the next one; None where a value is several. The first and the last layer may
-    hold a value where others hold another one.
+    """Of each value of a layer the same of the next one; None where a value is several. The first and the last layer
+    may hold a value where others hold another one.
     """
     found: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -70,8 +70,8 @@ def _after(short: Short, table: Reference) -> dict[int, int] | None:
 
 
 class _Told:
-    """What values are, told such that those of layers beside each other can be compared. after: of each value of a layer
-    the same of the next one.
+    """What values are, told such that those of layers beside each other can be compared. after: of each value of a
+    layer the same of the next one.
     """
 
     def __init__(self, table: Reference, after: Mapping[int, int]) -> None:
@@ -151,7 +151,7 @@ def _layers_of(short: Short, table: Reference) -> dict[int, int]:
 
 
 def _islands_alike(short: Short, decided: Decided) -> bool:
-    """Whether each island lies in layers beside each other, and those of inner layers are the same from layer to layer."""
+    """Whether each island lies in layers beside each other, and is the same from layer to layer."""
     later, layer = _next(short), short.layer
     known = {_places(island, {}): pair for island, pair in zip(decided.islands, decided.pairs, strict=True)}
     for island, pair in zip(decided.islands, decided.pairs, strict=True):
@@ -160,7 +160,7 @@ def _islands_alike(short: Short, decided: Decided) -> bool:
             continue
         if max(layers) - min(layers) > REACH:
             return False
-        if 0 < min(layers) and max(layers) < LAST - 1 and known.get(_places(island, later)) != pair:
+        if min(layers) > 0 and max(layers) < LAST - 1 and known.get(_places(island, later)) != pair:
             return False
     return True
 
@@ -183,8 +183,8 @@ def _places(island: Island, later: Mapping[int, int]) -> Hashable:
 
 
 def _known_alike(fewer: Fewer, short: Reference, whole: Reference) -> bool:
-    """Whether of single-device values of all inner layers the same is known that proofs of islands rest on: signs, which
-    are no numbers, or infinite.
+    """Whether the same is known of single-device values of all inner layers, as far as proofs of islands rest on it:
+    signs, and which may be no numbers, or infinite.
     """
     if absorbs_poles(whole):
         return False

@@ -1,7 +1,7 @@
 """Declared outputs of a plan, by those of the same plan with fewer layers that stand for them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
 from verdict.graph import ABSENT, Plan
 from verdict.layers.short import FIRST, Short
@@ -10,10 +10,10 @@ from verdict.lineage import Reference
 Declared = tuple[int, int, int, int]
 """A declared output: whether it is a loss, a gradient or another one, its device, its tensor, and its weight."""
 MIDDLE = FIRST // 2
-"""An inner layer beside which others are kept: what is declared of it stands for the same of layers that are left out."""
+"""An inner layer beside which others are kept: what is declared of it stands for the same of those left out."""
 
 
-def established(short: Short, plan: Plan, right: Set[int]) -> frozenset[int]:
+def established(short: Short, plan: Plan, right: frozenset[int]) -> frozenset[int]:
     """The places in `Plan.declared` of the whole plan of those that are right. right: of the shorter one."""
     places: dict[Declared, list[int]] = defaultdict(list)
     for place, held in _declared(short.plan):

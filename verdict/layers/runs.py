@@ -19,14 +19,19 @@ are a guess: nothing is concluded from a run before its nodes are compared.
 
 
 class Run(NamedTuple):
-    """`count` windows of `period` nodes, from node `start` on, of which the k-th node looks alike in each. rest: how
-    many nodes follow that go on so, fewer than a window has.
+    """`windows` of `period` nodes each, from node `start` on, of which the k-th node looks alike in all. rest: how many
+    nodes follow that go on so, fewer than a window has.
     """
 
     start: int
     period: int
-    count: int
+    windows: int
     rest: int
+
+    @property
+    def size(self) -> int:
+        """How many nodes it has."""
+        return self.period * self.windows + self.rest
 
 
 def runs_of(tokens: Tokens) -> list[Run]:
@@ -37,13 +42,9 @@ def runs_of(tokens: Tokens) -> list[Run]:
     found: list[Run] = []
     for length, numbers in reversed([*_numbered(tokens)]):
         for run in _stretches(numbers, length):
-            if all(run.start + _size(run) <= other.start or run.start >= other.start + _size(other) for other in found):
+            if all(run.start + run.size <= one.start or run.start >= one.start + one.size for one in found):
                 found.append(run)
     return sorted(found)
-
-
-def _size(run: Run) -> int:
-    return run.period * run.count + run.rest
 
 
 def _numbered(tokens: Tokens) -> Iterator[tuple[int, NDArray[np.uint64]]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from verdict.graph import ABSENT, Held, Node, Plan
 from verdict.layers.flows import Flow, Numbers
-from verdict.layers.stack import OUTSIDE, Stack
+from verdict.layers.stack import OUTSIDE, Flags, Stack
 
 KEPT = 8
 """How many layers are kept: the first and the last one, which may read otherwise, and six between them, so that three
@@ -62,7 +62,7 @@ class _Kept:
         self.stack, self.stop = stack, stack.layers - (KEPT - FIRST)
         self.numbers: dict[int, int] = {}
 
-    def is_left_out(self, layers: Numbers) -> Numbers:
+    def is_left_out(self, layers: Numbers) -> Flags:
         """Which layers are left out."""
         return (layers >= FIRST) & (layers < self.stop)
 

@@ -9,15 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verdict.graph import ABSENT, ACCUMULATOR, GIVEN, Plan
 from verdict.layers.flows import Flow, Numbers
 from verdict.layers.runs import LEAST, Run, runs_of
 
+Flags = NDArray[np.bool_]
 OUTSIDE = -1
 """The layer of what belongs to none, and its column."""
 ENOUGH = 0.9
-"""Where so much of what a run's windows read is of their own layers, they stay: shifted, the run would have one less."""
+"""Where so much of what windows read is of their own layers, they stay: shifted, the run would have one less."""
 ENDS = 2
 """How many windows of a run may be missing at its ends, since first and last layers look different."""
 
@@ -39,23 +41,28 @@ class Stack:
     @property
     def layers(self) -> int:
         """How many there are."""
-        return self.grid.shape[1]
+        return int(self.grid.shape[1])
 
 
 @dataclass(slots=True)
 class _Windows:
-    """One run, by its windows: layer of each, and a row for each window with the tensors that its nodes read and make.
+    """One run, by its windows: the first node and the layer of each, and what its nodes read and make, in a row for each.
 
     places: of each tensor that is read, then of each that is made, the node of the window.
     """
 
     device: int
-    start: int
+    start: Numbers
     period: int
     layer: Numbers
     reads: Numbers
     makes: Numbers
     places: Numbers
+
+
+def is_inner(layers: Numbers, count: int) -> Flags:
+    """Which layers are neither the first nor the last one of so many, nor none."""
+    return (layers > 0) & (layers < count - 1)
 
 
 def stack_of(plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = None) -> Stack | None:
@@ -88,8 +95,8 @@ def _windows(flows: list[Flow], layer: Numbers) -> Iterator[_Windows]:
     while waiting:
         unknown = []
         for device, run in waiting:
-            together = max(1, round(run.count / count))
-            if not count - ENDS <= run.count / together <= count + ENDS:
+            together = max(1, round(run.windows / count))
+            if not count - ENDS <= run.windows / together <= count + ENDS:
                 continue
             found = _shifted(device, flows[device], _joined(run, together), layer)
             if found is None:
@@ -107,13 +114,13 @@ def _count(runs: list[Run]) -> int:
     """Of how many windows runs are, most nodes of runs taken together."""
     sizes: Counter[int] = Counter()
     for run in runs:
-        sizes[run.count] += run.period * run.count
+        sizes[run.windows] += run.period * run.windows
     return max(sizes, key=lambda count: sum(sizes[count + k] for k in range(-ENDS, ENDS + 1)), default=0)
 
 
 def _joined(run: Run, windows: int) -> Run:
     """A run with so many of its windows as one."""
-    period, size = run.period * windows, run.period * run.count + run.rest
+    period, size = run.period * windows, run.size
     return Run(run.start, period, size // period, size % period)
 
 
@@ -143,7 +150,7 @@ def _shifted(device: int, flow: Flow, run: Run, layer: Numbers) -> _Windows | No
     shift = max(turned, key=lambda shift: turned[shift][1])
     if turned[0][1] >= ENOUGH * len(places):
         shift = 0
-    size = run.period * run.count + run.rest - shift
+    size = run.size - shift
     moved = _cut(device, flow, Run(run.start + shift, run.period, size // run.period, 0))
     return _numbered(moved, turned[shift][0], direction)
 
@@ -156,12 +163,13 @@ def _most(numbers: Numbers) -> tuple[int, int]:
 
 def _cut(device: int, flow: Flow, run: Run) -> _Windows:
     """The windows of a run, not numbered yet."""
-    stop = run.start + run.period * run.count
-    reads = flow.reads[flow.read_from[run.start] : flow.read_from[stop]].reshape(run.count, -1)
-    makes = flow.makes[flow.made_from[run.start] : flow.made_from[stop]].reshape(run.count, -1)
+    stop = run.start + run.period * run.windows
+    reads = flow.reads[flow.read_from[run.start] : flow.read_from[stop]].reshape(run.windows, -1)
+    makes = flow.makes[flow.made_from[run.start] : flow.made_from[stop]].reshape(run.windows, -1)
     window = slice(run.start, run.start + run.period + 1)
     places = [np.repeat(np.arange(run.period), np.diff(of[window])) for of in (flow.read_from, flow.made_from)]
-    return _Windows(device, run.start, run.period, np.arange(run.count), reads, makes, np.concatenate(places))
+    begun, numbers = run.start + run.period * np.arange(run.windows), np.arange(run.windows)
+    return _Windows(device, begun, run.period, numbers, reads, makes, np.concatenate(places))
 
 
 def _numbered(windows: _Windows, begin: int, direction: int) -> _Windows:
@@ -173,10 +181,9 @@ def _within(windows: _Windows, first: int, last: int) -> _Windows:
     """The windows of some layers, in the order of these, which begin with 0."""
     order = np.argsort(windows.layer)
     order = order[(windows.layer[order] >= first) & (windows.layer[order] <= last)]
-    start = windows.start + windows.period * order
     return _Windows(
         windows.device,
-        start,
+        windows.start[order],
         windows.period,
         windows.layer[order] - first,
         windows.reads[order],
@@ -225,8 +232,8 @@ class _Laid:
 
 
     def _reads_alike(self, windows: _Windows) -> bool:
-        """Whether windows read alike: what is no layer's, or the same of their own layer, or of one beside it. The first
-        and the last one may read otherwise, of no layer but these and those beside them.
+        """Whether windows read alike: what is no layer's, or the same of their own layer, or of one beside it. The
+        first and the last one may read otherwise, of no layer but these and those beside them.
         """
         last = len(windows.layer) - 1
         layer, row = self.layer[windows.reads], self.row[windows.reads]

@@ -30,8 +30,8 @@ def between_cut_points(
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice, nor of what
     differs when it is run on numbers, as far as it is not too large for that: the sweep tells why, or where they differ
     by no more than rounding of 32 bits makes, as casts of large integers do, decides. others: tensors, with their
-    devices, that hold no shares of single-device values. ran: whether they were run, and agree. is_enough: whether what is
-    decided is what is asked for.
+    devices, that hold no shares of single-device values. ran: whether they were run, and agree. is_enough: whether that
+    is decided what is asked for.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:

@@ -60,7 +60,9 @@ def _table(query: Query, admitted: Admitted) -> Reference:
 
 
 def _proved(query: Query, fewer: Fewer, whole: Callable[[], Reference]) -> Examined | None:
-    """What is PROVED of few layers, told of the whole pair, if it is so of all. whole: the single-device plan's table."""
+    """What is PROVED of few layers, told of the whole pair, if it is so of all. whole: the single-device plan as a
+    table.
+    """
     asked = replace(query, single=fewer.single.plan, parallel=fewer.parallel.plan, observer=SILENT)
     query.observer.begin(Phase.LINEAGE, ())
     found = walk(asked)
