@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verdict.graph import ABSENT, Node, Plan
+from verdict.graph import ABSENT, Held, Node, Plan
 from verdict.layers.flows import Flow
 from verdict.layers.stack import OUTSIDE, Stack, is_inner
 from verdict.ops import FACTS
@@ -59,20 +59,27 @@ def _logicals_apart(plan: Plan, stack: Stack) -> bool:
 
 def _declared_alike(plan: Plan, stack: Stack) -> bool:
     """Whether of layers no loss is declared and no seed, and of all the same gradients and updated values."""
-    layer, row = stack.layer, stack.row
-    if any(layer[held.tensor] != OUTSIDE for held in plan.losses) or any(layer[t] != OUTSIDE for t in plan.seeds):
+    alone = (*(held.tensor for held in plan.losses), *plan.seeds)
+    if any(stack.layer[tensor] != OUTSIDE for tensor in alone):
         return False
-    for declared in (plan.gradients, plan.outputs):
-        found: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(stack.layers)]
-        for held in declared:
-            own, of = int(layer[held.tensor]), int(layer[held.weight])
-            known = is_inner(layer[[held.tensor, held.weight]], stack.layers)
-            if not known.any():
-                continue
-            apart = 0 if held.weight == ABSENT else of - own
-            if own == OUTSIDE or abs(apart) > 1 or (known[0] and of == OUTSIDE and held.weight != ABSENT):
-                return False
-            found[own][held.device, int(row[held.tensor]), int(row[held.weight]), apart] += 1
-        if any(one != found[1] for one in found[1:-1]):
-            return False
-    return True
+    return _each_alike(plan.gradients, stack) and _each_alike(plan.outputs, stack)
+
+
+def _each_alike(declared: Sequence[Held], stack: Stack) -> bool:
+    """Whether of each inner layer the same is declared, each with the weight of its layer, or of one beside it."""
+    if not declared:
+        return True
+    device, tensor, weight = np.array(declared, dtype=np.int64).T
+    layer, of = stack.layer[tensor], stack.layer[weight]
+    own, weighed = is_inner(layer, stack.layers), weight != ABSENT
+    apart = np.where(weighed, of - layer, 0)
+    wrong = (layer == OUTSIDE) | (np.abs(apart) > 1) | (own & weighed & (of == OUTSIDE))
+    if (wrong & (own | is_inner(of, stack.layers))).any():
+        return False
+    said = np.array([layer, device, stack.row[tensor], stack.row[weight], apart]).T[own]
+    said = said[np.lexsort(said.T[::-1])]
+    each = np.bincount(said[:, 0], minlength=stack.layers)[1:-1]
+    if (each != each[0]).any():
+        return False
+    by_layer = said[:, 1:].reshape(len(each), each[0], -1)
+    return bool((by_layer == by_layer[0]).all())

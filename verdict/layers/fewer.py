@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verdict.graph import ABSENT, Plan
+from verdict.graph import ABSENT, GIVEN, Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.layers.apart import is_apart
 from verdict.layers.flows import Flow, flows_of
@@ -88,7 +88,8 @@ def _stand_for(parallel: Plan, stack: Stack, single: Plan, alone: Stack, binding
     """
     of = {single.tensors[t].logical: (row, k) for row, own in enumerate(alone.grid) for k, t in enumerate(own.tolist())}
     taken: set[int] = set()
-    for tensors in stack.grid.tolist():
+    given = stack.grid[[parallel.kinds[tensor] in GIVEN for tensor in stack.grid[:, 0].tolist()]]
+    for tensors in given.tolist():
         shares = [parallel.tensors[tensor].logical for tensor in tensors]
         places = [of.get(binding.logical[share]) for share in shares if share in binding.logical]
         if places and (places[0] is None or places != [(places[0][0], k) for k in range(stack.layers)]):

@@ -46,7 +46,7 @@ class Stack:
 
 @dataclass(slots=True)
 class _Windows:
-    """One run, by its windows: the first node and the layer of each, and what its nodes read and make, in a row for each.
+    """One run, by its windows: the first node and the layer of each, and what its nodes read and make, in a row each.
 
     places: of each tensor that is read, then of each that is made, the node of the window.
     """
