@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.layers.chains import chain
 from tests.layers.pairs import SHAPES, pair
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.mutate import KINDS, mutate
@@ -55,6 +56,16 @@ def test_the_door_is_passed_once():
     found = few(*pair("plain"))
     assert found.admitted is not None
     assert found.admitted.structural == ()
+
+
+@pytest.mark.parametrize("layers", [16, 17])
+def test_layers_that_are_right_together_alone_are_no_proof_of_more(layers):
+    """Two devices exchange their rows behind each layer: an even number of layers is right, an odd one is wrong."""
+    single, crossed = chain(layers), chain(layers, 2, exchange=True)
+    assert few(single, crossed).examined is None
+    assert verify(single, crossed, Options()).verdict is (Verdict.REFUTED if layers % 2 else Verdict.PROVED)
+    straight = few(single, chain(layers, 2)).examined
+    assert straight.report.verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -81,5 +81,5 @@ def _each_alike(declared: Sequence[Held], stack: Stack) -> bool:
     each = np.bincount(said[:, 0], minlength=stack.layers)[1:-1]
     if (each != each[0]).any():
         return False
-    by_layer = said[:, 1:].reshape(len(each), each[0], -1)
+    by_layer = said[:, 1:].reshape(len(each), each[0] * (said.shape[1] - 1))
     return bool((by_layer == by_layer[0]).all())
