@@ -1,4 +1,4 @@
-"""What is proved of few layers is so of all where it is the same from layer to layer: each way in which it may not be."""
+"""What is proved of few layers is so of all where it is the same from layer to layer: each way in which it is not."""
 
 from dataclasses import replace
 from functools import cache

@@ -9,8 +9,8 @@ from verdict.graph import ABSENT, WEIGHT
 from verdict.layers import KEPT, fewer_layers
 from verdict.layers.stack import OUTSIDE
 from verdict.lineage import bind
-from verdict.pipeline import verify
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
 
 
@@ -45,8 +45,8 @@ def rewired(plan, node, position, tensor):
 
 def other_weight(plan):
     """One node reads the weight of the layer behind the next one."""
-    node, later = nodes_of(plan, "layers.6.attention.wq", "linear")[0], nodes_of(plan, "layers.8.attention.wq", "linear")
-    return rewired(plan, node, 1, later[0].inputs[1])
+    node, later = (nodes_of(plan, f"layers.{k}.attention.wq", "linear")[0] for k in (6, 8))
+    return rewired(plan, node, 1, later.inputs[1])
 
 
 def older_activation(plan):
@@ -154,7 +154,7 @@ def test_messages_of_one_layer_in_another_order_keep_all():
 
 
 def crossed_messages(plan):
-    """Two layers send each what the other one does: the messages stand in their order, and hold what they should not."""
+    """Two layers send each what the other one does: messages stand in their order, and hold what they should not."""
     one, other = (nodes_of(plan, f"layers.{k}.attention.pass", "send")[0] for k in (6, 7))
     return edited(edited(plan, one, inputs=other.inputs), other, inputs=one.inputs)
 

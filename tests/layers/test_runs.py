@@ -18,7 +18,7 @@ def test_equal_layers_are_windows_of_one_run():
 
 
 def test_forward_and_backward_are_two_runs():
-    found = runs_of(tokens([1], LAYER * 20, [5, 6], (LAYER[::-1] + [7]) * 20, [8]))
+    found = runs_of(tokens([1], LAYER * 20, [5, 6], [*LAYER[::-1], 7] * 20, [8]))
     assert [(run.period, run.windows) for run in found] == [(len(LAYER), 20), (len(LAYER) + 1, 20)]
 
 

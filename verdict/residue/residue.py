@@ -170,9 +170,8 @@ def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
     """The islands of a walk, swept as far as they rest on what is proved."""
     whole, lost = islands_of(walk, asked.column, asked.grounds, behind)
     islands, placed = _placed(whole, asked)
-    pairs = tuple(one.pair for one in placed if one is not None)
     fresh, wrong, points = _swept(asked, islands, placed)
-    return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
+    return _Seen(tuple(islands), tuple(one.pair for one in placed if one is not None), fresh, wrong, points, lost)
 
 
 def _swept(
