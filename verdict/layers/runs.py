@@ -58,7 +58,7 @@ def _numbered(tokens: Tokens) -> Iterator[tuple[int, NDArray[np.uint64]]]:
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers of 64 bits, each bit of which depends on all of one: the finalizer of SplitMix64 (Steele et al., 2014)."""
+    """Numbers each bit of which depends on all of one of 64 bits: the finalizer of SplitMix64 (Steele et al., 2014)."""
     with np.errstate(over="ignore"):
         for shift, factor in MIX:
             numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
