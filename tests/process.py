@@ -9,10 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
+import networkx  # noqa: F401  (imported where the command needs it: once here, not in each copy)
+
 from tests.copies import leave
 from verdict.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[1]
+SMALL = tuple(str(ROOT / "tests" / "small" / f"{name}.plan") for name in ("single", "parallel"))
+"""What the generator makes of two layers on 8 ranks, for tests of what the command does with any pair of plans."""
 
 
 def verdict(

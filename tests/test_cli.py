@@ -14,7 +14,7 @@ import pytest
 import z3
 from click.testing import CliRunner
 
-from tests.process import verdict
+from tests.process import SMALL, verdict
 from verdict.cli import cli
 from verdict.errors import UsageError
 
@@ -129,7 +129,7 @@ def test_a_report_goes_to_a_file_and_statistics_are_appended(tmp_path: Path) -> 
     to, stats = tmp_path / "report.json", tmp_path / "stats.csv"
     for _ in range(2):
         run = verdict(
-            "--sm", SINGLE, "--pm", PARALLEL, "--format", "json", "--output", str(to), "--stats", str(stats)
+            *SMALL, "--format", "json", "--output", str(to), "--stats", str(stats)
         )
         assert (run.returncode, run.stdout) == (0, "")
     assert json.loads(to.read_text())["verdict"] == "PROVED"
@@ -142,35 +142,35 @@ def test_a_report_goes_to_a_file_and_statistics_are_appended(tmp_path: Path) -> 
 
 def test_the_predecessors_spellings_are_accepted() -> None:
     run = verdict(
-        "--sm", SINGLE, "--pm", PARALLEL, "--seed", "0", "--time", "--max_ser_proc", "30", "--max_vrf_proc", "2",
+        *SMALL, "--seed", "0", "--time", "--max_ser_proc", "30", "--max_vrf_proc", "2",
         "--loglevel", "INFO", "--no_cache_nodes", "--no_cache_stages",
     )  # fmt: skip
     assert run.returncode == 0
 
 
 def test_quiet_is_one_line() -> None:
-    assert len(verdict("--sm", SINGLE, "--pm", PARALLEL, "-q").stdout.splitlines()) == 1
+    assert len(verdict(*SMALL, "-q").stdout.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("what", "line"), [("nodes", "segment"), ("lineages", "device 0 tensor"), ("stages", "proved as")]
 )
 def test_dumps_come_before_the_report(what: str, line: str) -> None:
-    run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--dump", what)
+    run = verdict(*SMALL, "--dump", what)
     assert run.returncode == 0
     assert line in run.stdout.split("PROVED")[0]
 
 
 def test_a_denied_assumption_is_a_failure() -> None:
-    run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--deny-assumption", "real-arithmetic")
+    run = verdict(*SMALL, "--deny-assumption", "real-arithmetic")
     assert run.returncode == 1
     assert "error[assumption-denied]" in run.stdout
 
 
 def test_compressed_plans_are_read_whatever_their_names(tmp_path: Path) -> None:
     packed = tmp_path / "plan.txt"
-    packed.write_bytes(lzma.compress(Path(PARALLEL).read_bytes()))
-    assert verdict("--sm", SINGLE, "--pm", str(packed), "-q").returncode == 0
+    packed.write_bytes(lzma.compress(Path(SMALL[1]).read_bytes()))
+    assert verdict(SMALL[0], str(packed), "-q").returncode == 0
 
 
 def test_the_shipped_pair_is_what_the_generator_makes(tmp_path: Path) -> None:
@@ -182,6 +182,12 @@ def test_the_shipped_pair_is_what_the_generator_makes(tmp_path: Path) -> None:
     assert verdict("generate", "llama3", *options, "-o", str(tmp_path)).returncode == 0
     assert (tmp_path / "single.plan").read_text() == Path(SINGLE).read_text()
     assert (tmp_path / "parallel.plan").read_text() == Path(PARALLEL).read_text()
+
+
+def test_the_small_pair_is_what_the_generator_makes(tmp_path: Path) -> None:
+    assert verdict("generate", "mlp", "--hidden", "64", "--ffn", "96", "-o", str(tmp_path)).returncode == 0
+    for path in map(Path, SMALL):
+        assert (tmp_path / path.name).read_text() == path.read_text()
 
 
 def test_help_names_the_exit_statuses() -> None:
@@ -223,4 +229,4 @@ def test_a_piped_run_tells_of_each_phase_in_one_line() -> None:
     assert re.search(r" s, (\d+) of \1 KiB$", told[0])
     done, total = re.findall(r" s, (\d+) of (\d+) stages$", told[4])[0]
     assert int(done) == int(total) > 1
-    assert in_a_process("--sm", SINGLE, "--pm", PARALLEL).stderr == ""
+    assert verdict(*SMALL).stderr == ""

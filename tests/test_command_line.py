@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import verdict
+from tests.process import SMALL, verdict
 from verdict import cli
 
 ROOT = Path(__file__).resolve().parents[1]
-SINGLE, PARALLEL = (str(ROOT / "data" / "llama3" / f"{name}.plan") for name in ("single", "parallel"))
+SINGLE, PARALLEL = SMALL
 
 
 def in_a_process(*arguments: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -157,7 +157,7 @@ def test_colours_are_for_terminals_or_where_they_are_asked_for(
 
 def test_an_operator_that_is_misspelled_is_told_with_the_nearest(tmp_path: Path) -> None:
     for path in (SINGLE, PARALLEL):
-        (tmp_path / Path(path).name).write_text(Path(path).read_text().replace(" silu(", " sillu("))
+        (tmp_path / Path(path).name).write_text(Path(path).read_text().replace(" relu(", " rellu("))
     ran = verdict(str(tmp_path / "single.plan"), str(tmp_path / "parallel.plan"))
     assert ran.returncode == 3
-    assert "operator sillu has no rule (did you mean silu?)" in " ".join(ran.stdout.split())
+    assert "operator rellu has no rule (did you mean relu?)" in " ".join(ran.stdout.split())

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import mlp
+from tests.process import SMALL
 from verdict.options import Options, SolverOptions
 from verdict.phases import Query, prove, walk
 from verdict.pipeline import verify
@@ -24,8 +25,8 @@ PATIENCE = 60
 pytestmark = pytest.mark.usefixtures("heeds_interrupts")
 
 
-def start(*arguments, **streams):
-    command = [sys.executable, "-m", "verdict", *PAIR, *arguments]
+def start(*arguments, pair=SMALL, **streams):
+    command = [sys.executable, "-m", "verdict", *pair, *arguments]
     streams = {"stderr": subprocess.PIPE, **streams}
     return subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **streams)
 
@@ -107,7 +108,7 @@ def test_a_fault_and_a_wrong_plan_are_refuted(first_stage):
 @pytest.mark.parametrize("everyone", [True, False], ids=["from the terminal", "to the process alone"])
 @pytest.mark.parametrize("busy", [1, 3], ids=["reading", "proving"])
 def test_an_interrupt_is_one_sentence(everyone, busy):
-    process = start("--exhaustive", stdout=subprocess.PIPE)
+    process = start("--exhaustive", pair=PAIR, stdout=subprocess.PIPE)
     until(lambda: len(group_of(process)) >= busy and has_begun(process))
     time.sleep(0.3 if busy > 1 else 0)
     (os.killpg if everyone else os.kill)(process.pid, signal.SIGINT)
@@ -117,7 +118,7 @@ def test_an_interrupt_is_one_sentence(everyone, busy):
 
 
 def test_a_killed_run_leaves_no_process_behind():
-    process = start("--exhaustive", stdout=subprocess.PIPE)
+    process = start("--exhaustive", pair=PAIR, stdout=subprocess.PIPE)
     assert until(lambda: len(group_of(process)) >= 3)
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -172,7 +173,7 @@ def test_a_closed_standard_error_changes_nothing():
 
 def test_no_standard_output_at_all_changes_nothing():
     run_ = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m verdict "$@" >&-', sys.executable, *PAIR],
+        ["sh", "-c", 'exec "$0" -m verdict "$@" >&-', sys.executable, *SMALL],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
     assert (run_.returncode, run_.stderr) == (0, "")

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.copies import leave
+from tests.copies import in_large_pages, leave
 from verdict.backends.torch.kept import ALWAYS
 from verdict.backends.torch.launch import environment_of
 from verdict.child import ended_after, session, told_of_parent
@@ -120,6 +120,7 @@ def serve(folder: Path, tests: int, listening: socket.socket) -> None:
     worker = importlib.import_module(WORKER)
     worker.prepared()
     gc.freeze()
+    in_large_pages()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while Path(f"/proc/{tests}").is_dir():
         if not select.select([listening], [], [], LOOK)[0]:
