@@ -21,6 +21,9 @@ NONE = 0
 FEW: Mapping[str, int | tuple[str, ...]] = {
     **{f"{file}::test_{name}": NONE for file, names in BESIDE.items() for name in names.split()},
     "": ALL,
+    # Faults of each kind in a plan of many layers, and such plans the slow way, too.
+    "layers/test_by_layers.py::test_a_fault_is_never_proved_by_the_other_layers": 4,
+    "layers/test_by_layers.py::test_it_says_of_all_layers_what_is_said_without_it": ("plain", "microbatches"),
     # Programs are recorded, run and verified: one of each test, so that a right and a wrong one remain of each file.
     "torch/": 1,
     "torch/test_counted.py::test_a_loss_that_nobody_returns": ("build-PROVED", "build_uncounted-REFUTED"),

@@ -40,10 +40,11 @@ MAY_IMPORT = {
         *(*WORDS, "graph", "comparison", "ops", "lineage", "stage", "solver", "sweep", "workers", "semantics"),
         "inputs",
     },
+    "layers": {"graph", "ops", "lineage", "residue"},
     "diagnose": {*WORDS, "graph", "ops", "lineage", "solver", "stage"},
     "phases": {
         *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "semantics", "solver", "workers"),
-        *("inputs", "concrete", "sweep", "residue", "diagnose", "report"),
+        *("inputs", "concrete", "sweep", "residue", "layers", "diagnose", "report"),
     },
     "repair": {*WORDS, "observer", "graph", "ops", "lineage", "stage", "report", "phases"},
     "pipeline": {*WORDS, "observer", "limits", "beside", "graph", "report", "phases", "repair"},

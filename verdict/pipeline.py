@@ -15,6 +15,7 @@ from verdict.outcome import Finding
 from verdict.phases import (
     Examined,
     Query,
+    by_few_layers,
     by_rows_of_ranks,
     certify,
     contradict,
@@ -66,7 +67,8 @@ def _drawn(query: Query) -> Iterator[Report]:
 
 def _answers(query: Query) -> Iterator[Report]:
     """The walk's answer, of which nothing is said that needs numbers; the verdict; its causes and repairs."""
-    examined = walk(query)
+    few = by_few_layers(query)
+    examined = few.examined or walk(query, admitted=few.admitted)
     yield _shown(query, unconfirmed(examined))
     ranked = by_rows_of_ranks(query, examined)
     if ranked is None:

@@ -140,7 +140,7 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding, ends: Numbered)
 
 def _outputs(lineages: Lineages, plan: Plan, binding: Binding, ends: Numbered) -> Iterator[Judged]:
     reference, divided = lineages.reference, shard_axes(plan)
-    due, hints = updates_due(reference), hinted(reference)
+    due, hints = updates_due(reference), hinted(reference.plan)
     for number, (held, value) in ends:
         key, must = key_of(plan, binding, hints, held), _must(plan, divided, held)
         where = f"{named(plan, held)} on rank {held.device}"

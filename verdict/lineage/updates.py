@@ -54,9 +54,8 @@ def _logical(plan: Plan, held: Held) -> int:
     return plan.tensors[held.tensor if held.weight == ABSENT else held.weight].logical
 
 
-def hinted(reference: Reference) -> dict[Hint, int]:
+def hinted(plan: Plan) -> dict[Hint, int]:
     """The single-device plan's outputs of no weight, by their origins and by their names: the first of each."""
-    plan = reference.plan
     others = [_logical(plan, held) for held in plan.outputs if held.weight == ABSENT]
     return {hint: k for k in reversed(others) for hint in _hints(plan.logicals[k])}
 

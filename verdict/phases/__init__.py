@@ -1,5 +1,6 @@
 """The phases of a run. Each takes what was examined so far, and returns what it knows then."""
 
+from verdict.phases.by_layers import by_few_layers
 from verdict.phases.by_rank import by_rows_of_ranks, first_told, told
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
 from verdict.phases.computed import with_constants_computed
@@ -18,6 +19,7 @@ __all__ = [
     "CERTAIN",
     "Examined",
     "Query",
+    "by_few_layers",
     "by_rows_of_ranks",
     "certify",
     "contradict",

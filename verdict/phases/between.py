@@ -1,6 +1,6 @@
 """From cut point to cut point: what the walk leaves open of a column, where its islands are proved."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -14,19 +14,24 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.summary import has_rule, with_islands
 from verdict.phases.walk import table_of, walk_on
 from verdict.report import Verdict
-from verdict.residue import decide
+from verdict.residue import Decided, decide
 from verdict.stage import Stage
 
 
 def between_cut_points(
-    query: Query, examined: Examined, others: Set[tuple[int, int]] = frozenset(), ran: bool = False
+    query: Query,
+    examined: Examined,
+    others: Set[tuple[int, int]] = frozenset(),
+    ran: bool = False,
+    is_enough: Callable[[Decided], bool] = lambda found: True,
 ) -> Examined | None:
     """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
 
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice, nor of what
     differs when it is run on numbers, as far as it is not too large for that: the sweep tells why, or where they differ
     by no more than rounding of 32 bits makes, as casts of large integers do, decides. others: tensors, with their
-    devices, that hold no shares of single-device values. ran: whether they were run, and agree.
+    devices, that hold no shares of single-device values. ran: whether they were run, and agree. is_enough: whether that
+    is decided what is asked for.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:
@@ -45,7 +50,7 @@ def between_cut_points(
     binding = bind(single, parallel)
     table = table_of(examined, single, parallel, binding) or reference(single, parallel.columns, binding.batch)
     found = decide(table, parallel, binding, options, unproved, progress, others)
-    if found is None:
+    if found is None or not is_enough(found):
         return None
     again = walk_on(replace(query, observer=SILENT), known, examined, found.walk)
     report = with_islands(again.report, found)

@@ -46,17 +46,20 @@ def walk(
     known: Mapping[Stage, Outcome] | None = None,
     before: Examined | None = None,
     was: Plan | None = None,
+    admitted: Admitted | None = None,
 ) -> Examined:
     """What the walk and its stages say.
 
     known: outcomes of stages of another parallel plan of the same single plan, options and number of columns;
     they are not asked again. before: what was found of one of the same single plan, which is not looked at again. was:
-    that parallel plan, of which this one is a repair: where that proves it, what it changes alone is walked.
+    that parallel plan, of which this one is a repair: where that proves it, what it changes alone is walked. admitted:
+    what was found at the door, if both plans have passed it.
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
     observer = query.observer
-    observer.begin(Phase.CHECK, (query.single, query.parallel))
-    admitted = admit(query, sound=before is not None)
+    if admitted is None:
+        observer.begin(Phase.CHECK, (query.single, query.parallel))
+        admitted = admit(query, sound=before is not None)
     single, parallel = query.values
     observer.begin(Phase.LINEAGE, admitted.structural)
     if admitted.binding.findings:

@@ -58,12 +58,13 @@ Unproved = Callable[[Sequence[Stage]], Set[Signature]]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """walk: one whose cut points are all proved. islands: what lies between them. swept: what was found of each
-    distinct one.
+    """walk: one whose cut points are all proved. islands: what lies between them, and the pair of each. swept: what was
+    found of each distinct one.
     """
 
     walk: Lineages
     islands: tuple[Island, ...]
+    pairs: tuple[Pair, ...]
     swept: tuple[Swept, ...]
 
 
@@ -103,8 +104,8 @@ def decide(
         seen = _seen(asked, walk, behind)
         spent += WALKED * every + sum(_cost(pair, asked.known[pair]) for pair in seen.fresh)
         if not seen.wrong and not seen.lost:
-            each = tuple(one for pair in seen.pairs if isinstance(one := asked.known[pair], Swept))
-            return Decided(walk, seen.islands, each)
+            each = tuple(one for pair in dict.fromkeys(seen.every) if isinstance(one := asked.known[pair], Swept))
+            return Decided(walk, seen.islands, seen.every, each)
         if sum(isinstance(one, Unknown) for one in asked.known.values()) > MOST_UNDECIDED:
             return None
         islands, wrong = seen.islands, seen.wrong
@@ -147,13 +148,13 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is seen of the cut points of a walk. pairs: distinct islands. fresh: those among them that were swept now.
-    wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut points
+    """What is seen of the cut points of a walk. every: the pairs of islands that have one. fresh: those that were swept
+    now. wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut points
     without an island.
     """
 
     islands: tuple[Island, ...]
-    pairs: tuple[Pair, ...]
+    every: tuple[Pair, ...]
     fresh: tuple[Pair, ...]
     wrong: Mapping[int, Swept | Unknown | None]
     points: Mapping[int, Sequence[CutPoint]]
@@ -169,9 +170,8 @@ def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
     """The islands of a walk, swept as far as they rest on what is proved."""
     whole, lost = islands_of(walk, asked.column, asked.grounds, behind)
     islands, placed = _placed(whole, asked)
-    pairs = tuple(dict.fromkeys(one.pair for one in placed if one is not None))
     fresh, wrong, points = _swept(asked, islands, placed)
-    return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
+    return _Seen(tuple(islands), tuple(one.pair for one in placed if one is not None), fresh, wrong, points, lost)
 
 
 def _swept(

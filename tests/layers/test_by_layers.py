@@ -1,0 +1,79 @@
+"""A pair that is asked with few of its layers: PROVED is said of all, and it is what the slow way says."""
+
+import pytest
+
+from tests.layers.chains import chain
+from tests.layers.pairs import SHAPES, pair
+from verdict.errors import PlanFileError, PlanMismatchError
+from verdict.mutate import KINDS, mutate
+from verdict.options import Options
+from verdict.phases import Query
+from verdict.phases.by_layers import MANY_STEPS, by_few_layers
+from verdict.pipeline import verify
+from verdict.report import Verdict
+
+MUTANTS = 1
+
+
+def few(single, parallel, options=Options(), least=0):  # noqa: B008
+    return by_few_layers(Query(single, parallel, options), least)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_it_says_of_all_layers_what_is_said_without_it(name):
+    single, parallel = pair(name)
+    found = few(single, parallel).examined
+    slow = verify(single, parallel, Options())
+    assert slow.verdict is Verdict.PROVED
+    assert found.report.verdict is Verdict.PROVED
+    for said in ("single", "parallel", "due", "losses", "gradients", "outputs", "findings", "open"):
+        assert getattr(found.report, said) == getattr(slow, said), said
+    assert found.report.evidence.outputs == slow.evidence.outputs
+    assert "equal layers" in found.report.evidence.by
+    assert {one.name for one in found.report.assumptions} == {one.name for one in slow.assumptions}
+
+
+def test_small_plans_are_asked_as_they_are():
+    single, parallel = pair("plain")
+    assert sum(len(segment.nodes) for segment in parallel.segments) < MANY_STEPS
+    assert few(single, parallel, least=MANY_STEPS) == (None, None)
+
+
+@pytest.mark.parametrize("options", [Options(exhaustive=True), Options(assume=frozenset({"chunk-order"}))])
+def test_so_are_those_of_which_all_is_to_be_looked_at(options):
+    assert few(*pair("plain"), options) == (None, None)
+
+
+def test_what_is_denied_is_asked_of_the_whole_pair():
+    single, parallel = pair("plain")
+    options = Options(denied=frozenset({"real-arithmetic"}))
+    assert few(single, parallel, options).examined is None
+
+
+def test_the_door_is_passed_once():
+    found = few(*pair("plain"))
+    assert found.admitted is not None
+    assert found.admitted.structural == ()
+
+
+@pytest.mark.parametrize("layers", [16, 17])
+def test_layers_that_are_right_together_alone_are_no_proof_of_more(layers):
+    """Two devices exchange their rows behind each layer: an even number of layers is right, an odd one is wrong."""
+    single, crossed = chain(layers), chain(layers, 2, exchange=True)
+    assert few(single, crossed).examined is None
+    assert verify(single, crossed, Options()).verdict is (Verdict.REFUTED if layers % 2 else Verdict.PROVED)
+    straight = few(single, chain(layers, 2)).examined
+    assert straight.report.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_fault_is_never_proved_by_the_other_layers(kind):
+    """Faults at random places: what few layers prove, all layers prove, too."""
+    single, parallel = pair("plain")
+    for mutant in mutate(parallel, 1, MUTANTS, [kind]):
+        try:
+            found = few(single, mutant.plan).examined
+        except (PlanFileError, PlanMismatchError):
+            continue
+        if found is not None:
+            assert verify(single, mutant.plan, Options()).verdict is Verdict.PROVED
