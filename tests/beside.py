@@ -105,6 +105,7 @@ BESIDE: Mapping[str, str] = {
     "campaigns/test_spread.py": "questions_that_are_spread_have_the_same_answers",
     "campaigns/test_ways.py": "all_ways_agree",
     "diagnose/test_repro.py": "nothing_to_show_is_no_script a_script_without_a_mismatch_exits_0",
+    "diagnose/test_told_first.py": "the_cause_is_told_first_of_experts",
     "graph/test_looks.py": "a_plan_that_was_pickled_has_looks_of_its_own",
     "lineage/test_blind_spots.py": "what_changes_no_value_is_not_refuted",
     "lineage/test_replicas.py": "what_is_proved_does_not_grow_with_the_replicas",
@@ -133,11 +134,16 @@ BESIDE: Mapping[str, str] = {
     "sweep/test_match.py": "values_that_occur_often_are_looked_up_once",
     "sweep/test_reduced.py": "what_is_not_declared_is_missing_at_all_shapes",
     "test_certify.py": "the_sweep_proves_what_it_can",
+    "test_install.py": "commands_of_an_installed_wheel_run_in_another_folder",
     "test_parallelisms_page.py": "the_smallest_and_the_largest_row_are_generated",
-    "test_progress.py": "a_terminal_sees_the_claims_of_a_sweep_and_the_ranks_of_a_recording",
+    "test_progress.py":
+        "a_terminal_sees_the_claims_of_a_sweep_and_the_ranks_of_a_recording "
+        "a_terminal_sees_counts_and_what_is_left_of_every_long_phase",
     "test_replica.py": "one_replica_is_swept_where_the_walk_cannot_follow_and_all_where_asked_for",
     "test_shared_plans.py": "the_exhaustive_mode_agrees distinct_stages_do_not_grow_with_replicas_or_microbatches",
     "values/test_masked_rows.py": "not_below_is_above_where_each_row_has_an_element_that_is_not_masked",
-    "values/test_reduced.py": "what_is_counted_in_each_column_is_seen_in_one",
+    "values/test_reduced.py":
+        "what_is_counted_in_each_column_is_seen_in_one "
+        "what_differs_at_reduced_shapes_alone_refutes_nothing",
 }
 """The file -> the names of tests, without what all begin with. CI runs each of them."""
