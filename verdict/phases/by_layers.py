@@ -21,7 +21,8 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.summary import side_of
 from verdict.phases.walk import walk
 from verdict.report import Evidence, Verdict
-from verdict.residue import Decided
+from verdict.residue import Decided, given_blocks
+from verdict.sweep import steps_of
 
 BY = "{}, of {} of {} equal layers"
 MANY_STEPS = 50_000
@@ -68,7 +69,11 @@ def _proved(query: Query, fewer: Fewer, whole: Callable[[], Reference]) -> Exami
     found = walk(asked)
     if found.report.verdict is Verdict.PROVED:
         return _told(query, fewer, found) if carries(fewer, found.walks[0], None, whole) else None
-    if found.report.verdict is Verdict.REFUTED or not found.walks:
+    most = query.options.most_swept
+    is_open = found.report.verdict is Verdict.UNKNOWN and found.walks
+    if not is_open or (most is not None and steps_of(query.parallel) > most):
+        return None
+    if given_blocks(*asked.values) is not None:
         return None
 
     def is_so_of_all(decided: Decided) -> bool:
