@@ -11,7 +11,7 @@ from verdict.layers import KEPT, fewer_layers
 from verdict.lineage import bind
 from verdict.mutate import KINDS, mutate
 from verdict.options import Options
-from verdict.phases import Query, by_blocks
+from verdict.phases import Query, by_blocks, by_layers
 from verdict.phases.by_blocks import by_blocks_of_ranks
 from verdict.phases.by_layers import MANY_STEPS, by_few_layers
 from verdict.pipeline import verify
@@ -71,6 +71,17 @@ def test_what_is_denied_is_asked_of_the_whole_pair():
     single, parallel = pair("plain")
     options = Options(denied=frozenset({"real-arithmetic"}))
     assert few(single, parallel, options).examined is None
+
+
+@pytest.mark.parametrize("error", [PlanFileError, PlanMismatchError])
+def test_what_few_layers_alone_lack_is_no_matter(monkeypatch, error):
+    def lacks(*_):
+        raise error("parallel", "nothing in common", "look at the whole")
+
+    monkeypatch.setattr(by_layers, "fewer_layers", lacks)
+    found = few(*pair("plain"))
+    assert found.examined is None
+    assert found.admitted is not None
 
 
 def test_the_door_is_passed_once():

@@ -21,6 +21,8 @@ OUTSIDE = -1
 """The layer of what belongs to none, and its column."""
 ENOUGH = 0.9
 """Where so much of what windows read is of their own layers, they stay: shifted, the run would have one less."""
+MOST_SHIFTS = 64
+"""How many places are tried at which a run may begin: of its reads few are of another layer than those before them."""
 ENDS = 2
 """How many windows of a run may be missing at its ends, since first and last layers look different."""
 
@@ -160,7 +162,9 @@ def _shifted(device: int, flow: Flow, run: Run, layer: Numbers) -> _Windows | No
     if not (steps[0][moving] == direction).all():
         return None
     offsets, places = read[1][moving] - direction, plain.places[moving]
-    turned = {shift: _most(offsets + direction * (places < shift)) for shift in (0, *places.tolist())}
+    order = np.argsort(places, kind="stable")
+    other = places[order][1:][np.diff(offsets[order]) != 0]
+    turned = {shift: _most(offsets + direction * (places < shift)) for shift in {0, *other[:MOST_SHIFTS].tolist()}}
     shift = max(turned, key=lambda shift: turned[shift][1])
     if turned[0][1] >= ENOUGH * len(places):
         shift = 0
@@ -242,8 +246,6 @@ class _Laid:
             self.rows.append(tensors)
             return True
         return bool(row[0] != OUTSIDE and (row == row[0]).all() and (self.layer[tensors] == layers).all())
-
-
 
     def _reads_alike(self, windows: _Windows) -> bool:
         """Whether windows read alike: what is no layer's, or the same of their own layer, or of one beside it. The

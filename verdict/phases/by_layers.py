@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.graph import Plan
 from verdict.layers import KEPT, Fewer, carries, established, fewer_layers, trained
 from verdict.lineage import Reference, reference
@@ -37,7 +38,10 @@ class Few(NamedTuple):
 
 
 def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
-    """What is PROVED of a pair by the same pair with few of its equal layers. least: nodes of the parallel plan."""
+    """What is PROVED of a pair by the same pair with few of its equal layers. least: nodes of the parallel plan.
+
+    Raises as `admit` does. What few layers alone lack, as by the names that are left, is no matter.
+    """
     if query.options.exhaustive or query.options.assume or _nodes(query.parallel) < least:
         return Few()
     query.observer.begin(Phase.CHECK, (query.single, query.parallel))
@@ -45,10 +49,12 @@ def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
     binding = admitted.binding
     if admitted.structural or binding.findings or binding.unstated:
         return Few(admitted)
-    fewer = fewer_layers(*query.values, binding)
-    if fewer is None:
+    try:
+        fewer = fewer_layers(*query.values, binding)
+        found = None if fewer is None else _proved(query, fewer, cache(lambda: _table(query, admitted)))
+    except (PlanFileError, PlanMismatchError):
         return Few(admitted)
-    return Few(admitted, _proved(query, fewer, cache(lambda: _table(query, admitted))))
+    return Few(admitted, found)
 
 
 def _nodes(plan: Plan) -> int:
