@@ -26,10 +26,13 @@ class End(NamedTuple):
 
 
 def named(program: Program) -> dict[str, Any]:
-    """The parameters by name."""
-    if not isinstance(program.params, torch.nn.Module):
-        return dict(program.params)
-    return dict([*program.params.named_parameters(), *program.params.named_buffers()])
+    """The parameters by name. Raises UsageError where an input has the name of one: specs go by names."""
+    params = program.params
+    if isinstance(params, torch.nn.Module):
+        params = dict([*params.named_parameters(), *params.named_buffers()])
+    for name in sorted(program.inputs.keys() & {called(program, name) for name in params}):
+        raise UsageError(f"Program.inputs[{name!r}]", "a parameter has this name, too", "give each a name of its own")
+    return dict(params)
 
 
 def ends_of(program: Program, params: Mapping[str, Any], shapes: Mapping[str, Any], loss: Any) -> Iterator[End]:

@@ -5,12 +5,15 @@ import pytest
 from tests.layers.chains import chain
 from tests.layers.pairs import SHAPES, pair
 from verdict.errors import PlanFileError, PlanMismatchError
+from verdict.layers import KEPT, fewer_layers
+from verdict.lineage import bind
 from verdict.mutate import KINDS, mutate
 from verdict.options import Options
 from verdict.phases import Query
 from verdict.phases.by_layers import MANY_STEPS, by_few_layers
 from verdict.pipeline import verify
 from verdict.report import Verdict
+from verdict.report.statistics import statistics
 
 MUTANTS = 1
 
@@ -29,7 +32,10 @@ def test_it_says_of_all_layers_what_is_said_without_it(name):
     for said in ("single", "parallel", "due", "losses", "gradients", "outputs", "findings", "open"):
         assert getattr(found.report, said) == getattr(slow, said), said
     assert found.report.evidence.outputs == slow.evidence.outputs
-    assert "equal layers" in found.report.evidence.by
+    layers = fewer_layers(single, parallel, bind(single, parallel)).layers
+    assert found.report.evidence.by == f"{slow.evidence.by}, of {KEPT} of {layers} equal layers"
+    assert any(line.startswith(f"{KEPT} of {layers} equal layers") for line in statistics(found.report))
+    assert not any("equal layers" in line for line in statistics(slow))
     assert {one.name for one in found.report.assumptions} == {one.name for one in slow.assumptions}
 
 

@@ -35,6 +35,14 @@ def test_short_windows_that_come_often_are_a_run():
     assert runs_of(tokens([1, 2], [7, 8, 9] * 40, [5])) == [Run(2, 3, 40, 0)]
 
 
+FEW_LOOKS = ([0, 1, 2, 1, 2, 1, 2, 1], [1, 2, 2, 1, 1, 2], [0, 0, 0, 1], [3, 1, 1, 3, 1, 1, 3, 2])
+
+
+@pytest.mark.parametrize("layer", FEW_LOOKS)
+def test_sequences_of_few_looks_are_told_apart(layer):
+    assert runs_of(tokens([9], layer * 24, [8])) == [Run(1, len(layer), 24, 0)]
+
+
 @pytest.mark.parametrize("count", [1, LEAST - 1])
 def test_few_windows_are_no_run(count):
     assert runs_of(tokens(LAYER * count)) == []

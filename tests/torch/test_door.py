@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from verdict.backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
+from verdict.backends.torch.ends import named  # noqa: E402
 from verdict.backends.torch.program import Program, mean, partial, piece, shard  # noqa: E402
 from verdict.backends.torch.shares import told  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
@@ -39,6 +40,14 @@ def test_a_program_is_taken_as_it_is(made):
 def test_what_is_no_program_is_refused(made, problem):
     with pytest.raises(UsageError, match=problem):
         require_program(made)
+
+
+def test_inputs_and_parameters_have_names_of_their_own():
+    """Specs and ranges go by names; the run of such a program was given the one in the place of the other."""
+    assert named(RIGHT).keys() == {"w"}
+    for made in (replace(RIGHT, params={"x": torch.zeros(3)}), replace(RIGHT, names={"w": "x"})):
+        with pytest.raises(UsageError, match=r"Program.inputs\['x'\]: a parameter has this name, too"):
+            named(made)
 
 
 def test_a_loss_is_a_tensor_or_none():

@@ -15,7 +15,7 @@ from verdict.layers.apart import is_apart
 from verdict.layers.flows import Flow, flows_of
 from verdict.layers.meetings import meet_alike
 from verdict.layers.short import KEPT, Short, shortened
-from verdict.layers.stack import Stack, is_inner, stack_of
+from verdict.layers.stack import ENDS, Stack, is_inner, layers_in, stack_of
 from verdict.lineage import Binding, bind
 from verdict.lineage.updates import hinted, key_of
 from verdict.ops import FACTS
@@ -39,7 +39,7 @@ def fewer_layers(single: Plan, parallel: Plan, binding: Binding) -> Fewer | None
     own, found = alone
     of = _layers_of(single, found)
     stands = {share: of[logical] for share, logical in binding.logical.items() if logical in of}
-    several = _stacked(parallel, stands)
+    several = _stacked(parallel, stands) if layers_in(parallel) >= found.layers - ENDS else None
     if several is None:
         return None
     flows, stack = several

@@ -12,9 +12,9 @@ LEAST = 12
 """How many equal windows a run has: what is left out of a plan with fewer layers must be worth a second look."""
 SHORTEST = 8
 """The shortest sequence that is looked for a second time; a window of a run may be shorter, as it comes many times."""
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number of 64 bits, by which the numbers of two halves are mixed into that of the whole sequence. Equal numbers
-are a guess: nothing is concluded from a run before its nodes are compared.
+MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+"""By how much a number is shifted, and what it is multiplied by, to mix its bits. That equal numbers are of equal
+sequences is a guess: nothing is concluded from a run before its nodes are compared.
 """
 
 
@@ -49,13 +49,20 @@ def runs_of(tokens: Tokens) -> list[Run]:
 
 def _numbered(tokens: Tokens) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     """Numbers of all sequences of nodes of a length, by where they begin, for lengths that double."""
-    numbers, length = tokens.astype(np.uint64), 1
+    numbers, length = _mixed(tokens.astype(np.uint64)), 1
+    while length * LEAST <= len(tokens):
+        if length >= SHORTEST:
+            yield length, numbers
+        numbers = _mixed(numbers[:-length] + (numbers[length:] << np.uint64(1)))
+        length *= 2
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers each bit of which depends on all of one of 64 bits: the finalizer of SplitMix64 (Steele et al., 2014)."""
     with np.errstate(over="ignore"):
-        while length * LEAST <= len(tokens):
-            if length >= SHORTEST:
-                yield length, numbers
-            numbers = (numbers[:-length] ^ (numbers[:-length] >> np.uint64(29))) * FACTOR + numbers[length:]
-            length *= 2
+        for shift, factor in MIX:
+            numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def _stretches(numbers: NDArray[np.uint64], length: int) -> Iterator[Run]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verdict.graph import ABSENT, ACCUMULATOR, GIVEN, Plan
+from verdict.graph.lockstep import COMMUNICATION
 from verdict.layers.flows import Flow, Numbers
 from verdict.layers.runs import LEAST, Run, runs_of
 
@@ -63,6 +64,15 @@ class _Windows:
 def is_inner(layers: Numbers, count: int) -> Flags:
     """Which layers are neither the first nor the last one of so many, nor none."""
     return (layers > 0) & (layers < count - 1)
+
+
+def layers_in(plan: Plan) -> int:
+    """About how many equal layers the first device has, at a glance: of pipeline stages each has a few."""
+    segments = dict.fromkeys(call.segment for call in plan.programs[0])
+    nodes = (node for segment in segments for node in plan.segments[segment].nodes)
+    looks: dict[object, int] = {}
+    own = [looks.setdefault(plan.look(node), len(looks)) for node in nodes if node.op not in COMMUNICATION]
+    return _count(runs_of(np.array(own, dtype=np.int64)))
 
 
 def stack_of(plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = None) -> Stack | None:

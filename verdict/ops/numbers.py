@@ -211,8 +211,11 @@ def summed(values: Sequence[Any]) -> Any:
     """The sum of some numbers and terms, 0 of none; terms that can add many at once do."""
     if not values:
         return 0
-    at = next((k for k, value in enumerate(values) if hasattr(value, "added")), None)
-    return sum(values[1:], start=values[0]) if at is None else values[at].added([*values[:at], *values[at + 1 :]])
+    adding = {kind for kind in set(map(type, values)) if hasattr(kind, "added")}
+    if not adding:
+        return sum(values[1:], start=values[0])
+    at = next(k for k, value in enumerate(values) if type(value) in adding)
+    return values[at].added([*values[:at], *values[at + 1 :]])
 
 
 def total(x: Array, axes: tuple[int, ...]) -> Array:

@@ -83,6 +83,7 @@ def _proved(query: Query, fewer: Fewer, whole: Callable[[], Reference]) -> Exami
 def _told(query: Query, fewer: Fewer, found: Examined) -> Examined | None:
     """A proof of few layers as one of the whole pair; None where that leaves something open that is due."""
     report, (single, parallel) = found.report, query.values
+    layers = KEPT, fewer.layers
     outputs = established(fewer.parallel, parallel, report.evidence.outputs)
     told = replace(
         report,
@@ -91,6 +92,6 @@ def _told(query: Query, fewer: Fewer, found: Examined) -> Examined | None:
         due=due_of(single, parallel),
         gradients=trained(fewer.single, single, found.walks[0].reference),
         outputs=len(single.outputs),
-        evidence=Evidence(outputs, BY.format(report.evidence.by, KEPT, fewer.layers)),
+        evidence=Evidence(outputs, BY.format(report.evidence.by, *layers), layers),
     )
     return found._replace(report=told) if told.verdict is Verdict.PROVED else None

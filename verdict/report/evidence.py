@@ -26,10 +26,13 @@ class Due(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What was established. outputs: places in `Due.outputs`. by: the engine that did it."""
+    """What was established. outputs: places in `Due.outputs`. by: the engine that did it. layers: how many of how many
+    equal layers were looked at, where that tells of all; of none where all of the plans was.
+    """
 
     outputs: frozenset[int] = frozenset()
     by: str = ""
+    layers: tuple[int, int] = (0, 0)
 
 
 def lacking(due: Due, evidence: Evidence) -> tuple[Open, ...]:

@@ -7,7 +7,10 @@ from verdict.report.report import Asked, Report
 
 
 def statistics(report: Report) -> Iterator[str]:
-    """The sweep's, then those of the walk's stages."""
+    """Of how much of the plans, then the sweep's, then those of the walk's stages."""
+    few, layers = report.evidence.layers
+    if layers:
+        yield f"{few} of {layers} equal layers were looked at: what is proved of one is the same from layer to layer"
     yield from _swept(report)
     yield from _proofs(report)
 

@@ -126,7 +126,7 @@ def _function(term: Term) -> Callable[..., Any] | None:
     """The values of a term from those of its arguments; None for a term that need not be rational."""
     if term.kind is Kind.SUM:
         constant, weights = term.data
-        return lambda *args: constant + sum(w * arg for w, arg in zip(weights.values(), args, strict=True))
+        return _added(constant, tuple(weights.values()))
     if term.kind is Kind.PRODUCT:
         exponents = tuple(term.data.values())
         return lambda *args: prod(arg**exponent for arg, exponent in zip(args, exponents, strict=True))
@@ -135,6 +135,20 @@ def _function(term: Term) -> Callable[..., Any] | None:
     if term.kind is Kind.MAXIMUM:
         return _each(max) if len(term.args) > 1 else None
     return None
+
+
+def _added(constant: Number, weights: Sequence[Number]) -> Callable[..., Any]:
+    """A constant and multiples of arrays, added up where they are not zero: of indicators most values are."""
+
+    def run(*arrays: Values) -> Values:
+        spread = np.broadcast_arrays(*arrays)
+        made = np.full(spread[0].shape, constant, dtype=object)
+        for weight, array in zip(weights, spread, strict=True):
+            there = array.astype(bool)
+            made[there] = made[there] + weight * array[there]
+        return made
+
+    return run
 
 
 def _each(function: Callable[..., Number]) -> Callable[..., Any]:

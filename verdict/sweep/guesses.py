@@ -86,10 +86,19 @@ class Guesses:
     def _steady(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
         """Constants, where all elements are some that are looked at.
 
-        Truth values and counts are never guessed to be others: too many are equal by chance.
+        Truth values and counts are never guessed to be others, but for one that stands alone (`_alone`): too many are
+        equal by chance.
         """
         ids = _constants(arrays, follower)
         return ((np.arange(ids.size), ids),) if (ids >= 0).all() else ()
+
+    def _alone(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """A number that stands alone, as a count of all targets that are not passed over does. What is divided by it
+        would else be as many cases as there are choices of these.
+        """
+        if arrays[0].size != 1 or len({float(array.flat[0]) for array in arrays}) == 1:
+            return ()
+        return tuple((np.zeros(1, dtype=np.int64), ids) for ids in self.catalogue.alone(arrays))
 
     def _elements(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
         """Single-device elements, each by itself."""
@@ -144,7 +153,7 @@ class Guesses:
 
 _KINDS = (Guesses._boxes, Guesses._elements, Guesses._multiples)
 """The kinds of guesses, the likeliest first."""
-_OF_CONSTANTS = (Guesses._steady,)
+_OF_CONSTANTS = (Guesses._steady, Guesses._alone)
 """Those of what consists of constants and counts."""
 
 

@@ -55,6 +55,12 @@ class Catalogue:
         above = [values > 0 for values in self.values]
         return self.ids[np.logical_and.reduce(above)] if above else self.ids
 
+    def alone(self, values: Sequence[Floats]) -> Iterator[Ids]:
+        """Single-device arrays of one element that equal one on all seeds."""
+        for item in self.known:
+            if item.ids.size == 1 and all(a.flat[0] == b.flat[0] for a, b in zip(item.values, values, strict=True)):
+                yield item.ids.ravel()
+
     def boxes(self, values: Sequence[Floats]) -> Iterator[Ids]:
         """Regions of single-device arrays that equal the whole of an array, the likeliest first."""
         first = values[0]
