@@ -8,10 +8,10 @@ OPS = ("tanh", "relu") * 3 + ("tanh",)
 
 
 class Strands:
-    """A plan in the making. own: what each layer made so far. x: what all of them may read."""
+    """A plan in the making. own: what each layer made so far. x: what all of them may read. attrs: those met."""
 
     def __init__(self):
-        self.logicals, self.nodes, self.own = [], [], []
+        self.logicals, self.nodes, self.own, self.attrs = [], [], [], {}
         self.x = self.given("x", INPUT)
 
     def given(self, name, kind):
@@ -20,7 +20,8 @@ class Strands:
 
     def node(self, op, reads, name, **attrs):
         made = self.given(name, ACTIVATION)
-        self.nodes.append(Node(op, tuple(reads), (made,), tuple(attrs.items()), name))
+        known = tuple(attrs.items())
+        self.nodes.append(Node(op, tuple(reads), (made,), self.attrs.setdefault(known, known), name))
         return made
 
     def plan(self, outputs):
