@@ -1,5 +1,6 @@
 """A pair that is asked with few of its layers: PROVED is said of all, and it is what the slow way says."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from tests.layers.chains import chain
 from tests.layers.pairs import LAYERS, SHAPES, ZIGZAG, pair
 from verdict.errors import PlanFileError, PlanMismatchError
+from verdict.graph import WEIGHT
 from verdict.layers import KEPT, fewer_layers
-from verdict.lineage import bind
+from verdict.lineage import INPUT_RANGES, bind
 from verdict.mutate import KINDS, mutate
 from verdict.options import Options
 from verdict.phases import Query, by_blocks, by_layers
@@ -54,6 +56,19 @@ def test_so_it_does_of_blocks_in_the_order_of_ranks(monkeypatch):
     assert found.evidence.layers[0] == KEPT
     assert found.evidence.layers[1] < LAYERS
     assert few(*pair(ZIGZAG)).examined is None
+
+
+def test_what_is_assumed_of_all_layers_is_told_of_all():
+    """As what is stated of a state that each layer has."""
+    single, parallel = (replace(one, ranges=ranges_of(one)) for one in pair("plain"))
+    (stated,) = [one for one in few(single, parallel).examined.report.assumptions if one.name == INPUT_RANGES]
+    (known,) = [one for one in verify(single, parallel, Options()).assumptions if one.name == INPUT_RANGES]
+    assert stated == known
+    assert all(f"layers.{k}." in stated.text for k in range(LAYERS))
+
+
+def ranges_of(plan):
+    return tuple(dict.fromkeys((one.name, 0, None) for one in plan.logicals if one.kind == WEIGHT))
 
 
 def test_small_plans_are_asked_as_they_are():

@@ -136,7 +136,7 @@ def test_nor_does_one_that_is_given_something_else_in_one_layer():
 def test_nor_does_one_that_reaches_over_many_layers():
     found, decided, table = swept()
     ends = [k for k, layer in enumerate(found.parallel.layer) if layer == KEPT - 1]
-    far = {(0, ends[0]): None}
+    far = {(0, ends[0]): ()}
     islands = tuple(replace(each, given={**each.given, **far}) for each in decided.islands)
     assert not is_so(found, decided.walk, replace(decided, islands=islands), table)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.layers.chains import chain
 from tests.layers.pairs import INNER, LAYERS, SHAPES, edited, layer_of, nodes_of, pair
 from verdict.graph import ABSENT, WEIGHT
 from verdict.layers import KEPT, fewer_layers
@@ -37,6 +38,16 @@ def test_tensors_are_those_of_the_whole_plan():
         for tensor, full in zip(side.plan.tensors, side.tensors.tolist(), strict=True):
             assert tensor._replace(logical=0) == plan.tensors[full]._replace(logical=0)
             assert side.plan.logicals[tensor.logical] == plan.logicals[plan.tensors[full].logical]
+
+
+def test_nodes_that_make_nothing_are_no_layers():
+    """All that they read is the same, too: no tensor is of one of them."""
+    plan = chain(1)
+    (segment,) = plan.segments
+    nodes = tuple(segment.nodes[0]._replace(op="tanh", inputs=(0,), outputs=(ABSENT,)) for _ in range(100))
+    plan = replace(plan, segments=(segment._replace(nodes=segment.nodes + nodes),))
+    assert fewer(plan, plan) is None
+    assert verify(plan, plan, Options()).verdict is Verdict.PROVED
 
 
 def rewired(plan, node, position, tensor):

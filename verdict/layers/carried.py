@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from verdict.graph import ABSENT
 from verdict.layers.fewer import Fewer
+from verdict.layers.moving import LAST, Moving, is_inner, later_of, moving
 from verdict.layers.short import KEPT, Short
 from verdict.layers.stack import OUTSIDE
 from verdict.lineage import Lineages, Reference
@@ -22,8 +23,6 @@ from verdict.ops.signs import POSITIVE
 from verdict.residue import Decided
 from verdict.residue.islands import Island
 
-LAST = KEPT - 1
-"""The last layer that is kept: the inner ones are those between 0 and it."""
 REACH = 2
 """How many layers further on an island may reach, so that one of a layer in the middle reaches inner ones alone."""
 
@@ -33,49 +32,21 @@ def carries(fewer: Fewer, walk: Lineages, decided: Decided | None, whole: Callab
 
     decided: what was proved between its cut points, if it has some. whole: the whole single-device plan as a table.
     """
-    after = _after(fewer.single, walk.reference)
-    if after is None or (decided is None and walk.cuts):
+    values = moving(fewer.single, walk.reference)
+    if values is None or (decided is None and walk.cuts):
         return False
-    told = _Told(walk.reference, after)
-    if not (_held_alike(fewer.parallel, walk, told) and _sums_alike(fewer, walk, told)):
+    if not (_held_alike(fewer.parallel, walk, values) and _sums_alike(fewer, walk, values)):
         return False
-    return decided is None or (_islands_alike(fewer.parallel, decided) and _known_alike(fewer, walk.reference, whole()))
-
-
-def _next(short: Short) -> dict[int, int]:
-    """Of each tensor of a layer that is kept the same of the next one."""
-    places = zip(short.row.tolist(), short.layer.tolist(), strict=True)
-    of = {place: tensor for tensor, place in enumerate(places) if place[1] != OUTSIDE}
-    return {tensor: of[row, layer + 1] for (row, layer), tensor in of.items() if (row, layer + 1) in of}
-
-
-def _is_inner(layer: int) -> bool:
-    return 0 < layer < LAST
-
-
-def _after(short: Short, table: Reference) -> dict[int, int] | None:
-    """Of each value of a layer the same of the next one; None where a value is several. The first and the last layer
-    may hold a value where others hold another one.
-    """
-    found: dict[int, int] = {}
-    ends: dict[int, int] = {}
-    for tensor, later in _next(short).items():
-        one, other = table.values.get(tensor, ()), table.values.get(later, ())
-        if len(one) != 1 or len(other) != 1:
-            continue
-        between = _is_inner(short.layer[tensor]) and _is_inner(short.layer[later])
-        if (found if between else ends).setdefault(one[0], other[0]) != other[0] and between:
-            return None
-    return ends | found
+    if decided is None:
+        return True
+    return _islands_alike(fewer.parallel, decided, values) and _known_alike(fewer, walk.reference, whole())
 
 
 class _Told:
-    """What values are, told such that those of layers beside each other can be compared. after: of each value of a
-    layer the same of the next one.
-    """
+    """What values are, told such that those of layers beside each other can be compared."""
 
-    def __init__(self, table: Reference, after: Mapping[int, int]) -> None:
-        self.table, self.after = table, after
+    def __init__(self, values: Moving) -> None:
+        self.table, self.after = values.table, values.after
 
     def now(self, value: Iterable[Share] | None) -> Hashable:
         """What a value is."""
@@ -106,9 +77,9 @@ def _counted(shares: Iterable[Hashable]) -> Hashable:
     return frozenset(Counter(shares).items())
 
 
-def _held_alike(short: Short, walk: Lineages, told: _Told) -> bool:
+def _held_alike(short: Short, walk: Lineages, values: Moving) -> bool:
     """Whether the walk says the same of the tensors of all inner layers, and guesses the same of them."""
-    later, layer = _next(short), short.layer
+    later, layer, told = later_of(short), short.layer, _Told(values)
     for device, held in enumerate(walk.held):
         counts = Counter(int(layer[tensor]) for tensor in held)
         guesses = Counter(int(layer[tensor]) for at, tensor in walk.cuts if at == device)
@@ -125,44 +96,76 @@ def _held_alike(short: Short, walk: Lineages, told: _Told) -> bool:
     return True
 
 
-def _sums_alike(fewer: Fewer, walk: Lineages, told: _Told) -> bool:
+def _sums_alike(fewer: Fewer, walk: Lineages, values: Moving) -> bool:
     """Whether what belongs to no layer holds sums of all inner layers, of each the same, or of none."""
-    layers = _layers_of(fewer.single, walk.reference)
-    outside = fewer.parallel.layer == OUTSIDE
+    told, outside = _Told(values), fewer.parallel.layer == OUTSIDE
     for held in walk.held:
         for tensor, value in held.items():
             if not outside[tensor] or not value:
                 continue
             shares: list[list[Share]] = [[] for _ in range(KEPT)]
             for share in value:
-                shares[layers.get(share.base, 0)].append(share)
+                layer = values.made[share.base]
+                shares[layer if is_inner(layer) else 0].append(share)
             if any(told.next(shares[k]) != told.now(shares[k + 1]) for k in range(1, LAST - 1)):
                 return False
-    return True
+    return _adds_own(fewer, walk, values)
 
 
-def _layers_of(short: Short, table: Reference) -> dict[int, int]:
-    """The layers in which values are first met."""
-    found: dict[int, int] = {}
-    for tensor, bases in table.values.items():
-        if len(bases) == 1:
-            found.setdefault(bases[0], int(short.layer[tensor]))
-    return {base: layer for base, layer in found.items() if _is_inner(layer)}
+def _adds_own(fewer: Fewer, walk: Lineages, values: Moving) -> bool:
+    """Whether sums over all layers add what is each layer's own: of one addend that all layers share they would count
+    how many layers there are.
+    """
+    single, parallel = fewer.single, fewer.parallel
+    table = values.table
+    alone = all(values.is_own(table.values.get(t, ()), int(single.layer[t])) for t in _addends(single, 0))
+    return alone and all(
+        values.is_own((share.base for share in held.get(t) or ()), int(parallel.layer[t]))
+        for device, held in enumerate(walk.held)
+        for t in _addends(parallel, device)
+    )
 
 
-def _islands_alike(short: Short, decided: Decided) -> bool:
-    """Whether each island lies in layers beside each other, and is the same from layer to layer."""
-    later, layer = _next(short), short.layer
+def _addends(short: Short, device: int) -> Iterator[int]:
+    """What a device adds up of all inner layers."""
+    for segment in short.plan.segments:
+        for node in segment.nodes if segment.device == device else ():
+            if any(short.layer[t] == OUTSIDE for t in node.outputs if t != ABSENT):
+                yield from (t for t in node.inputs if t != ABSENT and is_inner(short.layer[t]))
+
+
+def _islands_alike(short: Short, decided: Decided, values: Moving) -> bool:
+    """Whether each island of inner layers lies in layers beside each other, on both sides, and is the same from layer to
+    layer.
+    """
+    later, layer = later_of(short), short.layer
     known = {_places(island, {}): pair for island, pair in zip(decided.islands, decided.pairs, strict=True)}
     for island, pair in zip(decided.islands, decided.pairs, strict=True):
-        layers = {int(layer[tensor]) for _, tensor in _tensors(island)} - {OUTSIDE}
-        if not layers:
+        own = {int(layer[tensor]) for _, tensor in _tensors(island)} - {OUTSIDE}
+        every = own | _computed(island, values)
+        if not any(map(is_inner, every)):
             continue
-        if max(layers) - min(layers) > REACH:
+        if not own or max(every) - min(every) > REACH:
             return False
-        if min(layers) > 0 and max(layers) < LAST - 1 and known.get(_places(island, later)) != pair:
+        if min(own) > 0 and max(own) < LAST - 1 and known.get(_places(island, later)) != pair:
             return False
     return True
+
+
+def _computed(island: Island, values: Moving) -> set[int]:
+    """The layers in which the single-device values are made by which an island's own are computed, back to what it is
+    given.
+    """
+    table = values.table
+    given = {share.base for value in island.given.values() for share in value}
+    seen = {share.base for value in island.due.values() for share in value}
+    stack = [*(seen - given)]
+    while stack:
+        node = table.bases[stack.pop()].node
+        read = set(table.partners[node].read) - seen if node >= 0 else set[int]()
+        seen |= read
+        stack.extend(read - given)
+    return {values.made[base] for base in seen | given} - {OUTSIDE}
 
 
 def _tensors(island: Island) -> Iterator[CutPoint]:
@@ -194,7 +197,7 @@ def _known_alike(fewer: Fewer, short: Reference, whole: Reference) -> bool:
     of, stack = fewer.single, fewer.single.stack
     numbers = {(row, layer): t for t, (row, layer) in enumerate(zip(of.row.tolist(), of.layer.tolist(), strict=True))}
     for tensor, full in enumerate(of.tensors.tolist()):
-        if not _is_inner(of.layer[tensor]) and one.get(tensor) != other.get(full):
+        if not is_inner(of.layer[tensor]) and one.get(tensor) != other.get(full):
             return False
     for row, tensors in enumerate(stack.grid):
         due = one.get(numbers[row, LAST // 2]) if (row, LAST // 2) in numbers else None

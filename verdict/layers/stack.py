@@ -221,7 +221,7 @@ class _Laid:
 
     def stack(self, windows: list[_Windows], numbers: range) -> Stack | None:
         layers = len(windows[0].layer)
-        if not all(map(self._laid, windows)) or not all(map(self._reads_alike, windows)):
+        if not all(map(self._laid, windows)) or not all(map(self._reads_alike, windows)) or not self.rows:
             return None
         node_layer = [np.full(len(flow.nodes), OUTSIDE, dtype=np.int64) for flow in self.flows]
         node_place = [np.arange(len(flow.nodes)) for flow in self.flows]

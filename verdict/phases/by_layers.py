@@ -5,15 +5,13 @@ proved, and what is proved of a layer must be the same from layer to layer; then
 said: all else is asked of the plans as they are.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import NamedTuple
 
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.graph import Plan
 from verdict.layers import KEPT, Fewer, carries, established, fewer_layers, trained
-from verdict.lineage import Reference, reference
+from verdict.lineage import Binding, Reference, reference
 from verdict.observer import SILENT, Phase
 from verdict.phases.between import between_cut_points
 from verdict.phases.door import Admitted, admit
@@ -51,30 +49,27 @@ def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
         return Few(admitted)
     try:
         fewer = fewer_layers(*query.values, binding)
-        found = None if fewer is None else _proved(query, fewer, cache(lambda: _table(query, admitted)))
+        return Few(admitted, None if fewer is None else _proved(query, fewer, binding))
     except (PlanFileError, PlanMismatchError):
         return Few(admitted)
-    return Few(admitted, found)
 
 
 def _nodes(plan: Plan) -> int:
     return sum(len(segment.nodes) for segment in plan.segments)
 
 
-def _table(query: Query, admitted: Admitted) -> Reference:
-    single, parallel = query.values
-    return reference(single, parallel.columns, admitted.binding.batch)
+def _proved(query: Query, fewer: Fewer, binding: Binding) -> Examined | None:
+    """What is PROVED of few layers, told of the whole pair, if it is so of all. binding: of the whole pair."""
 
+    def whole() -> Reference:
+        single, parallel = query.values
+        return reference(single, parallel.columns, binding.batch)
 
-def _proved(query: Query, fewer: Fewer, whole: Callable[[], Reference]) -> Examined | None:
-    """What is PROVED of few layers, told of the whole pair, if it is so of all. whole: the single-device plan as a
-    table.
-    """
     asked = replace(query, single=fewer.single.plan, parallel=fewer.parallel.plan, observer=SILENT)
     query.observer.begin(Phase.LINEAGE, ())
     found = walk(asked)
     if found.report.verdict is Verdict.PROVED:
-        return _told(query, fewer, found) if carries(fewer, found.walks[0], None, whole) else None
+        return _told(query, fewer, binding, found) if carries(fewer, found.walks[0], None, whole) else None
     most = query.options.most_swept
     is_open = found.report.verdict is Verdict.UNKNOWN and found.walks
     if not is_open or (most is not None and steps_of(query.parallel) > most):
@@ -88,18 +83,19 @@ def _proved(query: Query, fewer: Fewer, whole: Callable[[], Reference]) -> Exami
     query.observer.begin(Phase.SWEEP)
     watched = replace(asked, observer=query.observer)
     between = between_cut_points(watched, found, is_enough=is_so_of_all)
-    return None if between is None else _told(query, fewer, between)
+    return None if between is None else _told(query, fewer, binding, between)
 
 
-def _told(query: Query, fewer: Fewer, found: Examined) -> Examined | None:
+def _told(query: Query, fewer: Fewer, binding: Binding, found: Examined) -> Examined | None:
     """A proof of few layers as one of the whole pair; None where that leaves something open that is due."""
     report, (single, parallel) = found.report, query.values
-    layers = KEPT, fewer.layers
+    layers, stated = (KEPT, fewer.layers), {one.name: one for one in binding.assumptions}
     outputs = established(fewer.parallel, parallel, report.evidence.outputs)
     told = replace(
         report,
         single=side_of(query.single),
         parallel=side_of(query.parallel),
+        assumptions=tuple(stated.get(one.name, one) for one in report.assumptions),
         due=due_of(single, parallel),
         gradients=trained(fewer.single, single, found.walks[0].reference),
         outputs=len(single.outputs),
