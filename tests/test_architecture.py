@@ -40,7 +40,7 @@ MAY_IMPORT = {
         *(*WORDS, "graph", "comparison", "ops", "lineage", "stage", "solver", "sweep", "workers", "semantics"),
         "inputs",
     },
-    "layers": {"graph", "ops", "lineage", "residue"},
+    "layers": {"errors", "graph", "ops", "lineage", "residue"},
     "diagnose": {*WORDS, "graph", "ops", "lineage", "solver", "stage"},
     "phases": {
         *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "semantics", "solver", "workers"),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.layers.chains import chain
 from tests.layers.pairs import INNER, LAYERS, SHAPES, edited, layer_of, nodes_of, pair
-from verdict.graph import ABSENT, WEIGHT
+from verdict.graph import ABSENT, ACTIVATION, WEIGHT, Logical, Node, Tensor
 from verdict.layers import KEPT, fewer_layers
 from verdict.layers.stack import OUTSIDE
 from verdict.lineage import bind
@@ -48,6 +48,36 @@ def test_nodes_that_make_nothing_are_no_layers():
     plan = replace(plan, segments=(segment._replace(nodes=segment.nodes + nodes),))
     assert fewer(plan, plan) is None
     assert verify(plan, plan, Options()).verdict is Verdict.PROVED
+
+
+def test_what_one_plan_alone_reads_of_what_is_given_is_kept():
+    """A weight that a rank gathers with the others, and that nothing is computed of."""
+    plan, size = chain(LAYERS), len(chain(LAYERS).tensors)
+    spare = Logical("spare", (2, 2), "float32", WEIGHT)
+    single = replace(plan, logicals=(*plan.logicals, spare))
+    shares = (Tensor(len(plan.logicals), ((0, 2), (0, 2))), Tensor(len(plan.logicals) + 1, ((0, 2), (0, 2))))
+    logicals = (*plan.logicals, spare, spare._replace(name="gathered", kind=ACTIVATION))
+    node = Node("identity", (size,), (size + 1,), (), "gather")
+    segments = tuple(each._replace(nodes=(*each.nodes, node)) for each in plan.segments)
+    parallel = replace(plan, logicals=logicals, tensors=(*plan.tensors, *shares), segments=segments)
+    found = fewer(single, parallel)
+    assert spare in found.single.plan.logicals
+    assert verify(found.single.plan, found.parallel.plan, Options()).verdict is Verdict.PROVED
+
+
+def renamed(plan, names):
+    """The plan whose weights have origins, and some other names."""
+    logicals = (t._replace(origin=t.name) if t.kind == WEIGHT else t for t in plan.logicals)
+    return replace(plan, logicals=tuple(t._replace(name=names.get(t.name, t.name)) for t in logicals))
+
+
+def test_a_name_of_several_layers_that_says_more_with_few_of_them_keeps_all():
+    """Weights stand for each other by their origins; that of layer 2 has a name on the ranks that two have there."""
+    single = renamed(chain(LAYERS), {"w3": "w", f"w{INNER}": "w"})
+    parallel = renamed(chain(LAYERS, 2), {"w2": "w"})
+    assert fewer(single, parallel) is None
+    assert fewer(single, renamed(chain(LAYERS, 2), {"w2": "v"})) is not None
+    assert verify(single, parallel, Options()).verdict is Verdict.PROVED
 
 
 def rewired(plan, node, position, tensor):

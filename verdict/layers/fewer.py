@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verdict.errors import PlanMismatchError
 from verdict.graph import ABSENT, GIVEN, Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.layers.apart import is_apart
@@ -56,9 +57,12 @@ def fewer_layers(single: Plan, parallel: Plan, binding: Binding) -> Fewer | None
 
 
 def _bound_alike(fewer: Fewer, binding: Binding) -> bool:
-    """Whether the same is bound in the plans with fewer layers."""
+    """Whether the same is bound in the plans with fewer layers: a name that several layers have says more there."""
     single, parallel = fewer.single, fewer.parallel
-    found = bind(single.plan, parallel.plan)
+    try:
+        found = bind(single.plan, parallel.plan)
+    except PlanMismatchError:
+        return False
     whole = {parallel.logicals[share]: single.logicals[logical] for share, logical in found.logical.items()}
     batch = {single.logicals[logical]: axis for logical, axis in found.batch.items()}
     kept = set(parallel.logicals)

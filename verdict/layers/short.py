@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verdict.graph import ABSENT, Held, Node, Plan
+from verdict.graph import ABSENT, GIVEN, Held, Node, Plan
 from verdict.layers.flows import Flow, Numbers
 from verdict.layers.stack import OUTSIDE, Flags, Stack
 
@@ -51,7 +51,7 @@ def shortened(plan: Plan, flows: Sequence[Flow], stack: Stack) -> Short:
     tensors = np.array([*kept.numbers], dtype=np.int64)
     layer = stack.layer[tensors]
     layer = np.where(layer >= kept.stop, layer - (kept.stop - FIRST), layer)
-    named, logicals = _named(short, tensors.tolist())
+    named, logicals = _named(short, tensors.tolist(), stack)
     return Short(named, tensors, logicals, layer, stack.row[tensors], stack)
 
 
@@ -90,12 +90,18 @@ class _Kept:
                 yield one._replace(tensor=self.tensor(one.tensor, layer), weight=self.tensor(one.weight, layer))
 
 
-def _named(plan: Plan, kept: Sequence[int]) -> tuple[Plan, tuple[int, ...]]:
-    """The plan with these tensors alone, and those logical tensors that they are shares of, whose numbers are told."""
+def _named(plan: Plan, kept: Sequence[int], stack: Stack) -> tuple[Plan, tuple[int, ...]]:
+    """The plan with these tensors alone, and those logical tensors that they are shares of, or that are given and no
+    layer's, whose numbers are told: what one plan does not read may be read in the other one.
+    """
     logicals: dict[int, int] = {}
     tensors = []
     for tensor in map(plan.tensors.__getitem__, kept):
         tensors.append(tensor._replace(logical=logicals.setdefault(tensor.logical, len(logicals))))
+    layered = {plan.tensors[tensor].logical for tensor in stack.grid.ravel().tolist()}
+    for number, logical in enumerate(plan.logicals):
+        if logical.kind in GIVEN and number not in layered:
+            logicals.setdefault(number, len(logicals))
     of = tuple(plan.logicals[logical] for logical in logicals)
     names = {logical.name for logical in of}
     short = replace(
