@@ -19,12 +19,15 @@ SHAPES = {
     "ranks listed": ("llama3", {"list_ranks": True, "zero": 1, "optimizer": "sgd"}),
     "ring": ("llama3", {"cp": 2, "tp": 1, "dp": 1}),
 }
+ZIGZAG = "zigzag"
+OTHERS = {ZIGZAG: ("llama3", {"cp": 2, "tp": 1, "dp": 1, "zigzag": True})}
+"""What is asked another way first: blocks in the order of ranks."""
 
 
 @cache
 def pair(name):
     """The plans of one device and of all ranks."""
-    model, flags = SHAPES[name]
+    model, flags = (SHAPES | OTHERS)[name]
     return generate(model, Sizes(**{**SMALL, "layers": LAYERS, "dp": 2, "tp": 2, **flags}))
 
 

@@ -1,18 +1,20 @@
 """A pair that is asked with few of its layers: PROVED is said of all, and it is what the slow way says."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from tests.layers.chains import chain
-from tests.layers.pairs import LAYERS, SHAPES, pair
+from tests.layers.pairs import LAYERS, SHAPES, ZIGZAG, pair
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.graph import WEIGHT
 from verdict.layers import KEPT, fewer_layers
 from verdict.lineage import INPUT_RANGES, bind
 from verdict.mutate import KINDS, mutate
 from verdict.options import Options
-from verdict.phases import Query
+from verdict.phases import Query, by_blocks, by_layers
+from verdict.phases.by_blocks import by_blocks_of_ranks
 from verdict.phases.by_layers import MANY_STEPS, by_few_layers
 from verdict.pipeline import verify
 from verdict.report import Verdict
@@ -40,6 +42,20 @@ def test_it_says_of_all_layers_what_is_said_without_it(name):
     assert any(line.startswith(f"{KEPT} of {layers} equal layers") for line in statistics(found.report))
     assert not any("equal layers" in line for line in statistics(slow))
     assert {one.name for one in found.report.assumptions} == {one.name for one in slow.assumptions}
+
+
+def test_so_it_does_of_blocks_in_the_order_of_ranks(monkeypatch):
+    """The first layer of ranks makes the masks that all use, and is no inner one."""
+    query = Query(*pair(ZIGZAG))
+    slow = by_blocks_of_ranks(query).report
+    assert slow.evidence.layers == (0, 0)
+    monkeypatch.setattr(by_blocks, "by_few_layers", partial(by_few_layers, least=0))
+    found = by_blocks_of_ranks(query).report
+    assert found.verdict is slow.verdict is Verdict.PROVED
+    assert found.evidence.outputs == slow.evidence.outputs
+    assert found.evidence.layers[0] == KEPT
+    assert found.evidence.layers[1] < LAYERS
+    assert few(*pair(ZIGZAG)).examined is None
 
 
 def test_what_is_assumed_of_all_layers_is_told_of_all():
@@ -70,6 +86,17 @@ def test_what_is_denied_is_asked_of_the_whole_pair():
     single, parallel = pair("plain")
     options = Options(denied=frozenset({"real-arithmetic"}))
     assert few(single, parallel, options).examined is None
+
+
+@pytest.mark.parametrize("error", [PlanFileError, PlanMismatchError])
+def test_what_few_layers_alone_lack_is_no_matter(monkeypatch, error):
+    def lacks(*_):
+        raise error("parallel", "nothing in common", "look at the whole")
+
+    monkeypatch.setattr(by_layers, "fewer_layers", lacks)
+    found = few(*pair("plain"))
+    assert found.examined is None
+    assert found.admitted is not None
 
 
 def test_the_door_is_passed_once():

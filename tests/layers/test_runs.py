@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from verdict.layers import runs
 from verdict.layers.runs import LEAST, Run, runs_of
 
 LAYER = [*range(10, 40), 3, 3, 4]
@@ -33,6 +34,13 @@ def test_what_is_repeated_within_a_layer_is_no_layer():
 
 def test_short_windows_that_come_often_are_a_run():
     assert runs_of(tokens([1, 2], [7, 8, 9] * 40, [5])) == [Run(2, 3, 40, 0)]
+
+
+def test_equal_numbers_of_other_sequences_are_no_run(monkeypatch):
+    """Numbers tell sequences apart but by chance; what they find is looked at."""
+    monkeypatch.setattr(runs, "_mixed", np.zeros_like)
+    assert runs_of(np.arange(400) % 37) == []
+    assert runs_of(np.zeros(400, dtype=np.int64)) == [Run(0, 1, 400, 0)]
 
 
 FEW_LOOKS = ([0, 1, 2, 1, 2, 1, 2, 1], [1, 2, 2, 1, 1, 2], [0, 0, 0, 1], [3, 1, 1, 3, 1, 1, 3, 2])

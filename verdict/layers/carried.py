@@ -135,13 +135,15 @@ def _addends(short: Short, device: int) -> Iterator[int]:
 
 
 def _islands_alike(short: Short, decided: Decided, values: Moving) -> bool:
-    """Whether each island lies in layers beside each other, on both sides, and is the same from layer to layer."""
+    """Whether each island of inner layers lies in layers beside each other, on both sides, and is the same from layer
+    to layer.
+    """
     later, layer = later_of(short), short.layer
     known = {_places(island, {}): pair for island, pair in zip(decided.islands, decided.pairs, strict=True)}
     for island, pair in zip(decided.islands, decided.pairs, strict=True):
         own = {int(layer[tensor]) for _, tensor in _tensors(island)} - {OUTSIDE}
         every = own | _computed(island, values)
-        if not every:
+        if not any(map(is_inner, every)):
             continue
         if not own or max(every) - min(every) > REACH:
             return False

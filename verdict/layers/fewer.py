@@ -40,11 +40,15 @@ def fewer_layers(single: Plan, parallel: Plan, binding: Binding) -> Fewer | None
     own, found = alone
     of = _layers_of(single, found)
     stands = {share: of[logical] for share, logical in binding.logical.items() if logical in of}
-    several = _stacked(parallel, stands) if layers_in(parallel) >= found.layers - ENDS else None
-    if several is None:
+    several = _stacked(parallel, stands, found.numbers) if layers_in(parallel) >= found.layers - ENDS else None
+    if several is not None and several[1].numbers != found.numbers:
+        alone = _stacked(single, {}, several[1].numbers)
+    if several is None or alone is None:
         return None
-    flows, stack = several
-    if stack.layers != found.layers or stack.layers <= KEPT or not _stand_for(parallel, stack, single, found, binding):
+    (own, found), (flows, stack) = alone, several
+    if stack.numbers != found.numbers or stack.layers <= KEPT:
+        return None
+    if not _stand_for(parallel, stack, single, found, binding):
         return None
     if not _called_alike(parallel, stack, single, found, binding):
         return None
@@ -72,10 +76,13 @@ def _is_unlike(plan: Plan) -> bool:
     return bool(plan.storages or plan.effects or plan.granted or plan.faults) or any(map(FACTS.random, ops))
 
 
-def _stacked(plan: Plan, known: Mapping[int, int]) -> tuple[list[Flow], Stack] | None:
+def _stacked(
+    plan: Plan, known: Mapping[int, int], among: range | None = None
+) -> tuple[list[Flow], Stack] | None:
+    """The flows and the stack of a plan, whose layers are apart. known, among: as `stack_of` takes them."""
     (microbatch,) = walked_microbatches(plan, every=False)
     flows = flows_of(plan, microbatch)
-    stack = stack_of(plan, flows, known) if flows else None
+    stack = stack_of(plan, flows, known, among) if flows else None
     if not flows or stack is None or not (is_apart(plan, flows, stack) and meet_alike(flows, stack)):
         return None
     return flows, stack

@@ -14,7 +14,7 @@ SHORTEST = 8
 """The shortest sequence that is looked for a second time; a window of a run may be shorter, as it comes many times."""
 MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 """By how much a number is shifted, and what it is multiplied by, to mix its bits. That equal numbers are of equal
-sequences is a guess: nothing is concluded from a run before its nodes are compared.
+sequences is a guess, which is looked at.
 """
 
 
@@ -42,6 +42,9 @@ def runs_of(tokens: Tokens) -> list[Run]:
     found: list[Run] = []
     for length, numbers in reversed([*_numbered(tokens)]):
         for run in _stretches(numbers, length):
+            begins, end = run.start + run.period, run.start + run.size
+            if not np.array_equal(tokens[begins:end], tokens[run.start : end - run.period]):
+                continue
             if all(run.start + run.size <= one.start or run.start >= one.start + one.size for one in found):
                 found.append(run)
     return sorted(found)

@@ -21,6 +21,8 @@ OUTSIDE = -1
 """The layer of what belongs to none, and its column."""
 ENOUGH = 0.9
 """Where so much of what windows read is of their own layers, they stay: shifted, the run would have one less."""
+MOST_SHIFTS = 64
+"""How many places are tried at which a run may begin: of its reads few are of another layer than those before them."""
 ENDS = 2
 """How many windows of a run may be missing at its ends, since first and last layers look different."""
 
@@ -30,9 +32,10 @@ class Stack:
     """The layers of a plan. grid: tensors, a row for each of a layer, a column for each layer in their order.
 
     layer, row: of each tensor. node_layer, node_place: for each device, of each of its nodes; equal nodes of all layers
-    have one place.
+    have one place. numbers: of its layers among those of the single-device plan.
     """
 
+    numbers: range
     grid: Numbers
     layer: Numbers
     row: Numbers
@@ -75,9 +78,11 @@ def layers_in(plan: Plan) -> int:
     return _count(runs_of(np.array(own, dtype=np.int64)))
 
 
-def stack_of(plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = None) -> Stack | None:
+def stack_of(
+    plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = None, among: range | None = None
+) -> Stack | None:
     """The stack of a plan; None where it has no equal layers. known: of given logical tensors the layers, where those
-    are known from another plan.
+    are known from another plan. among: the layers of which it is, at most; all without.
     """
     layer = np.full(len(plan.tensors) + 1, OUTSIDE, dtype=np.int64)
     if known:
@@ -90,9 +95,10 @@ def stack_of(plan: Plan, flows: list[Flow], known: Mapping[int, int] | None = No
     if not windows:
         return None
     first, last = max(int(w.layer.min()) for w in windows), min(int(w.layer.max()) for w in windows)
-    if last - first + 1 < LEAST:
+    numbers = range(first, last + 1) if among is None else range(max(first, among.start), min(last + 1, among.stop))
+    if len(numbers) < LEAST:
         return None
-    return _Laid(plan, flows, given).stack([_within(one, first, last) for one in windows])
+    return _Laid(plan, flows, given).stack([_within(one, numbers) for one in windows], numbers)
 
 
 def _windows(flows: list[Flow], layer: Numbers) -> Iterator[_Windows]:
@@ -156,7 +162,9 @@ def _shifted(device: int, flow: Flow, run: Run, layer: Numbers) -> _Windows | No
     if not (steps[0][moving] == direction).all():
         return None
     offsets, places = read[1][moving] - direction, plain.places[moving]
-    turned = {shift: _most(offsets + direction * (places < shift)) for shift in (0, *places.tolist())}
+    order = np.argsort(places, kind="stable")
+    other = places[order][1:][np.diff(offsets[order]) != 0]
+    turned = {shift: _most(offsets + direction * (places < shift)) for shift in {0, *other[:MOST_SHIFTS].tolist()}}
     shift = max(turned, key=lambda shift: turned[shift][1])
     if turned[0][1] >= ENOUGH * len(places):
         shift = 0
@@ -187,15 +195,15 @@ def _numbered(windows: _Windows, begin: int, direction: int) -> _Windows:
     return windows
 
 
-def _within(windows: _Windows, first: int, last: int) -> _Windows:
+def _within(windows: _Windows, numbers: range) -> _Windows:
     """The windows of some layers, in the order of these, which begin with 0."""
     order = np.argsort(windows.layer)
-    order = order[(windows.layer[order] >= first) & (windows.layer[order] <= last)]
+    order = order[(windows.layer[order] >= numbers.start) & (windows.layer[order] < numbers.stop)]
     return _Windows(
         windows.device,
         windows.start[order],
         windows.period,
-        windows.layer[order] - first,
+        windows.layer[order] - numbers.start,
         windows.reads[order],
         windows.makes[order],
         windows.places,
@@ -211,7 +219,7 @@ class _Laid:
         self.row = self.layer.copy()
         self.rows: list[Numbers] = []
 
-    def stack(self, windows: list[_Windows]) -> Stack | None:
+    def stack(self, windows: list[_Windows], numbers: range) -> Stack | None:
         layers = len(windows[0].layer)
         if not all(map(self._laid, windows)) or not all(map(self._reads_alike, windows)) or not self.rows:
             return None
@@ -221,7 +229,7 @@ class _Laid:
             nodes = one.start[:, None] + np.arange(one.period)[None, :]
             node_layer[one.device][nodes] = np.arange(layers)[:, None]
             node_place[one.device][nodes] = one.start.min() + np.arange(one.period)[None, :]
-        return Stack(np.array(self.rows), self.layer, self.row, tuple(node_layer), tuple(node_place))
+        return Stack(numbers, np.array(self.rows), self.layer, self.row, tuple(node_layer), tuple(node_place))
 
     def _laid(self, windows: _Windows) -> bool:
         """Lay out what windows make, and what they are given, each layer its own."""
@@ -238,8 +246,6 @@ class _Laid:
             self.rows.append(tensors)
             return True
         return bool(row[0] != OUTSIDE and (row == row[0]).all() and (self.layer[tensors] == layers).all())
-
-
 
     def _reads_alike(self, windows: _Windows) -> bool:
         """Whether windows read alike: what is no layer's, or the same of their own layer, or of one beside it. The

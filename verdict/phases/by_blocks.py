@@ -13,6 +13,7 @@ from verdict.observer import SILENT
 from verdict.ops import RULES
 from verdict.outcome import Assumption, Outcome, Proved
 from verdict.phases.between import between_cut_points
+from verdict.phases.by_layers import by_few_layers
 from verdict.phases.by_rank import Ranked, by_rows_of_ranks
 from verdict.phases.numbers import difference_at_own_shapes
 from verdict.phases.prove import prove
@@ -45,7 +46,8 @@ def by_blocks_of_ranks(query: Query) -> Examined | None:
     rows = ranked or Ranked(asked, walked, ())
     watched = replace(rows.query, observer=query.observer)
     proved = rows.examined.report.verdict is Verdict.PROVED
-    proof = rows.examined if proved else between_cut_points(watched, rows.examined, ran=True)
+    few = None if proved else by_few_layers(watched).examined
+    proof = rows.examined if proved else few or between_cut_points(watched, rows.examined, ran=True)
     if proof is None:
         return None
     by = BY if ranked is None else BY_ROWS

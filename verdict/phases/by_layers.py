@@ -8,6 +8,7 @@ said: all else is asked of the plans as they are.
 from dataclasses import replace
 from typing import NamedTuple
 
+from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.graph import Plan
 from verdict.layers import KEPT, Fewer, carries, established, fewer_layers, trained
 from verdict.lineage import Binding, Reference, reference
@@ -19,7 +20,8 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.summary import side_of
 from verdict.phases.walk import walk
 from verdict.report import Evidence, Verdict
-from verdict.residue import Decided
+from verdict.residue import Decided, given_blocks
+from verdict.sweep import steps_of
 
 BY = "{}, of {} of {} equal layers"
 MANY_STEPS = 50_000
@@ -34,7 +36,10 @@ class Few(NamedTuple):
 
 
 def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
-    """What is PROVED of a pair by the same pair with few of its equal layers. least: nodes of the parallel plan."""
+    """What is PROVED of a pair by the same pair with few of its equal layers. least: nodes of the parallel plan.
+
+    Raises as `admit` does. What few layers alone lack, as by the names that are left, is no matter.
+    """
     if query.options.exhaustive or query.options.assume or _nodes(query.parallel) < least:
         return Few()
     query.observer.begin(Phase.CHECK, (query.single, query.parallel))
@@ -42,10 +47,11 @@ def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
     binding = admitted.binding
     if admitted.structural or binding.findings or binding.unstated:
         return Few(admitted)
-    fewer = fewer_layers(*query.values, binding)
-    if fewer is None:
+    try:
+        fewer = fewer_layers(*query.values, binding)
+        return Few(admitted, None if fewer is None else _proved(query, fewer, binding))
+    except (PlanFileError, PlanMismatchError):
         return Few(admitted)
-    return Few(admitted, _proved(query, fewer, admitted.binding))
 
 
 def _nodes(plan: Plan) -> int:
@@ -64,7 +70,11 @@ def _proved(query: Query, fewer: Fewer, binding: Binding) -> Examined | None:
     found = walk(asked)
     if found.report.verdict is Verdict.PROVED:
         return _told(query, fewer, binding, found) if carries(fewer, found.walks[0], None, whole) else None
-    if found.report.verdict is Verdict.REFUTED or not found.walks:
+    most = query.options.most_swept
+    is_open = found.report.verdict is Verdict.UNKNOWN and found.walks
+    if not is_open or (most is not None and steps_of(query.parallel) > most):
+        return None
+    if given_blocks(*asked.values) is not None:
         return None
 
     def is_so_of_all(decided: Decided) -> bool:
