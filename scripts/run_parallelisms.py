@@ -124,6 +124,9 @@ ROWS = (
         "--microbatches 2 --zero 1 --optimizer adamw --clip 1.0", "256 experts by a gate"),
     Row("at scale: CP, TP", "llama3", "--heads 8 --hidden 16 --vocab 16 --ffn 16 --dp 512 --tp 8 --cp 2 --batch 512",
         "one replica stands for 512, at small widths"),
+    Row("at scale: zigzag CP, TP, 32 layers", "llama3", "--layers 32 --hidden 4096 --heads 32 --ffn 14336 --seq 4096 "
+        "--vocab 128256 --dp 256 --tp 8 --sp --cp 4 --zigzag --microbatches 1 --batch 256 --zero 1 --optimizer adamw "
+        "--clip 1.0", "a model of 8B parameters at its widths, all layers on each rank"),
     Row("at scale: zigzag CP, TP, PP, ZeRO 1", "llama3", "--layers 4 --hidden 4096 --heads 32 --ffn 14336 --seq 8192 "
         "--vocab 128256 --dp 64 --tp 8 --sp --pp 4 --cp 4 --zigzag --microbatches 2 --batch 128 --loss cross-entropy "
         "--vocab-parallel --optimizer adamw --clip 1.0 --zero 1", "four layers of 8B parameters, at their widths"),

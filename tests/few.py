@@ -24,6 +24,8 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     # Faults of each kind in a plan of many layers, and such plans the slow way, too.
     "layers/test_by_layers.py::test_a_fault_is_never_proved_by_the_other_layers": 4,
     "layers/test_by_layers.py::test_it_says_of_all_layers_what_is_said_without_it": ("plain", "microbatches"),
+    "layers/test_by_layers.py::test_so_it_does_of_blocks_in_the_order_of_ranks": NONE,
+    "layers/test_fewer.py::test_a_pair_has_few_of_its_layers_and_is_proved_as_such": ("clipped", "gpt", "plain"),
     # Programs are recorded, run and verified: one of each test, so that a right and a wrong one remain of each file.
     "torch/": 1,
     "torch/test_counted.py::test_a_loss_that_nobody_returns": ("build-PROVED", "build_uncounted-REFUTED"),
@@ -46,6 +48,10 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_recorded.py": ALL,
     "torch/test_subclassed.py": ALL,
     "torch/test_subtle.py": ("build_reduced", "build_reduced_right", "build_dealt", "build_dealt_right"),
+    "torch/test_covered.py::test_what_is_wrong_beside_them_is_refuted": ("build_summed",),
+    "torch/test_examples.py::test_right_programs_are_proved": ("gpt_tokens-build-2",),
+    "torch/test_meshed.py::test_pieces_that_do_not_fit_are_not_joined_to_find_a_cause": NONE,
+    "torch/test_zigzags.py::test_two_pieces_on_each_rank_are_proved": ("build_indexed",),
     "torch/test_unlike.py::test_sequences_are_packed_as_torch_packs_them": ALL,
     "torch/test_unordered.py": ALL,
     "torch/test_unwritten.py::test_what_was_never_written": ALL,
