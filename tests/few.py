@@ -50,7 +50,6 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_subtle.py": ("build_reduced", "build_reduced_right", "build_dealt", "build_dealt_right"),
     "torch/test_covered.py::test_what_is_wrong_beside_them_is_refuted": ("build_summed",),
     "torch/test_examples.py::test_right_programs_are_proved": ("gpt_tokens-build-2",),
-    "torch/test_meshed.py::test_pieces_that_do_not_fit_are_not_joined_to_find_a_cause": NONE,
     "torch/test_zigzags.py::test_two_pieces_on_each_rank_are_proved": ("build_indexed",),
     "torch/test_unlike.py::test_sequences_are_packed_as_torch_packs_them": ALL,
     "torch/test_unordered.py": ALL,
@@ -99,6 +98,7 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_wrapped.py::test_what_other_ranks_used_is_known_to_a_run_of_all_of_them": NONE,
     # Two nodes are begun for each that is killed; plans on two nodes remain.
     "batches/test_cluster.py::test_a_node_is_killed": NONE,
+    "batches/test_cluster.py::test_a_node_with_other_versions_is_refused": NONE,
     "batches/test_cluster.py::test_the_same_cases_as_local": NONE,
     "batches/test_cluster.py::test_programs_of_a_project_are_recorded_on_the_cluster": NONE,
     "batches/test_cluster.py::test_ranks_of_a_large_program_are_recorded_on_both_nodes": NONE,
