@@ -27,7 +27,7 @@ keep_freed()
 HERE = Path(__file__).resolve().parent
 LONG = tuple(f"{HERE / folder}{os.sep}" for folder in ("batches", "torch", "backends/hlo", "campaigns"))
 """Where the files are that take longest."""
-MUCH = 192 * 2**20
+MUCH = 64 * 2**20
 """By so many bytes a process is larger than when what nobody holds was last looked for, when it is again."""
 HELD = [0]
 """How large it was then."""

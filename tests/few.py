@@ -98,7 +98,6 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_wrapped.py::test_what_other_ranks_used_is_known_to_a_run_of_all_of_them": NONE,
     # Two nodes are begun for each that is killed; plans on two nodes remain.
     "batches/test_cluster.py::test_a_node_is_killed": NONE,
-    "batches/test_cluster.py::test_a_node_with_other_versions_is_refused": NONE,
     "batches/test_cluster.py::test_the_same_cases_as_local": NONE,
     "batches/test_cluster.py::test_programs_of_a_project_are_recorded_on_the_cluster": NONE,
     "batches/test_cluster.py::test_ranks_of_a_large_program_are_recorded_on_both_nodes": NONE,
