@@ -50,7 +50,6 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_subtle.py": ("build_reduced", "build_reduced_right", "build_dealt", "build_dealt_right"),
     "torch/test_covered.py::test_what_is_wrong_beside_them_is_refuted": ("build_summed",),
     "torch/test_examples.py::test_right_programs_are_proved": ("gpt_tokens-build-2",),
-    "torch/test_meshed.py::test_pieces_that_do_not_fit_are_not_joined_to_find_a_cause": NONE,
     "torch/test_zigzags.py::test_two_pieces_on_each_rank_are_proved": ("build_indexed",),
     "torch/test_unlike.py::test_sequences_are_packed_as_torch_packs_them": ALL,
     "torch/test_unordered.py": ALL,
