@@ -21,9 +21,10 @@ from verdict.report import Verdict
 from verdict.report.statistics import statistics
 
 MUTANTS = 1
+DEFAULT = Options()
 
 
-def few(single, parallel, options=Options(), least=0):  # noqa: B008
+def few(single, parallel, options=DEFAULT, least=0):
     return by_few_layers(Query(single, parallel, options), least)
 
 
