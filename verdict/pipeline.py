@@ -107,9 +107,8 @@ def _takes_long(query: Query, walked: Examined) -> bool:
     """Whether a walk has found what numbers are asked about, in a plan whose repairs take longer than to copy this
     process.
     """
-    nodes = sum(len(segment.nodes) for segment in query.parallel.segments)
     looked_for = query.causes and walked.report.verdict is Verdict.REFUTED
-    return looked_for and query.options.workers > 1 and nodes >= MANY_NODES
+    return looked_for and query.options.workers > 1 and query.parallel.size >= MANY_NODES
 
 
 def _verdict(query: Query) -> Report:

@@ -43,17 +43,22 @@ def chain(layers, devices=1, exchange=False):
         nodes.append(Node("relu", (at,), (after,), (), "y"))
         segments.append(Segment("forward", device, tuple(nodes)))
         outputs.append(Held(device, after))
+    return forward(f"{devices} devices", logicals, tensors, segments, outputs)
+
+
+def forward(source, logicals, tensors, segments, outputs):
+    """A plan of one segment for each device, which declares outputs alone."""
     return Plan(
-        source=f"{devices} devices",
+        source=source,
         format="test",
-        mesh=(("dp", 1), ("tp", devices)),
-        devices=devices,
+        mesh=(("dp", 1), ("tp", len(segments))),
+        devices=len(segments),
         replicas=1,
         microbatches=1,
         logicals=tuple(logicals),
         tensors=tuple(tensors),
         segments=tuple(segments),
-        programs=tuple((Call(device, ONCE_A_STEP),) for device in range(devices)),
+        programs=tuple((Call(number, ONCE_A_STEP),) for number in range(len(segments))),
         losses=(),
         gradients=(),
         seeds=(),

@@ -1,6 +1,7 @@
 """Plans of one device: a chain of equal layers, and beside it a strand that each layer carries on."""
 
-from verdict.graph import ACTIVATION, INPUT, ONCE_A_STEP, WEIGHT, Call, Held, Logical, Node, Plan, Segment, Tensor
+from tests.layers.chains import forward
+from verdict.graph import ACTIVATION, INPUT, WEIGHT, Held, Logical, Node, Segment, Tensor
 
 SHAPE = (4, 4)
 OPS = ("tanh", "relu") * 3 + ("tanh",)
@@ -26,22 +27,9 @@ class Strands:
 
     def plan(self, outputs):
         region = tuple((0, size) for size in SHAPE)
-        return Plan(
-            source="strands",
-            format="test",
-            mesh=(("dp", 1),),
-            devices=1,
-            replicas=1,
-            microbatches=1,
-            logicals=tuple(self.logicals),
-            tensors=tuple(Tensor(k, region) for k in range(len(self.logicals))),
-            segments=(Segment("forward", 0, tuple(self.nodes)),),
-            programs=((Call(0, ONCE_A_STEP),),),
-            losses=(),
-            gradients=(),
-            seeds=(),
-            outputs=tuple(Held(0, tensor) for tensor in outputs),
-        )
+        tensors = [Tensor(k, region) for k in range(len(self.logicals))]
+        segment = Segment("forward", 0, tuple(self.nodes))
+        return forward("strands", self.logicals, tensors, [segment], [Held(0, tensor) for tensor in outputs])
 
 
 def strands(layers, begin, carry, end):

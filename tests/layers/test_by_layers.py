@@ -7,6 +7,7 @@ import pytest
 
 from tests.layers.chains import chain
 from tests.layers.pairs import LAYERS, SHAPES, ZIGZAG, pair
+from verdict import pipeline
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.graph import WEIGHT
 from verdict.layers import KEPT, fewer_layers
@@ -21,9 +22,10 @@ from verdict.report import Verdict
 from verdict.report.statistics import statistics
 
 MUTANTS = 1
+DEFAULT = Options()
 
 
-def few(single, parallel, options=Options(), least=0):  # noqa: B008
+def few(single, parallel, options=DEFAULT, least=0):
     return by_few_layers(Query(single, parallel, options), least)
 
 
@@ -97,6 +99,16 @@ def test_what_few_layers_alone_lack_is_no_matter(monkeypatch, error):
     found = few(*pair("plain"))
     assert found.examined is None
     assert found.admitted is not None
+
+
+def test_the_story_asks_few_layers_first_and_then_the_whole(monkeypatch):
+    single, parallel = pair("plain")
+    (wrong,) = mutate(parallel, 1, 1, ["drop-collective"])
+    monkeypatch.setattr(pipeline, "by_few_layers", partial(by_few_layers, least=0))
+    right = verify(single, parallel, DEFAULT)
+    assert (right.verdict, right.evidence.layers[0]) == (Verdict.PROVED, KEPT)
+    refuted = verify(single, wrong.plan, DEFAULT, causes=False)
+    assert (refuted.verdict, refuted.evidence.layers) == (Verdict.REFUTED, (0, 0))
 
 
 def test_the_door_is_passed_once():

@@ -34,7 +34,7 @@ def beyond(plan: Plan) -> Iterator[Misfit]:
         (At(REPLICAS), "ranks in all replicas", plan.ranks, MOST_RANKS),
         (At(MICROBATCHES), "microbatches", plan.microbatches, MOST_MICROBATCHES),
         (At(DEVICES), "tensors", len(plan.tensors), MOST_INSTANCES),
-        (At(DEVICES), "nodes", sum(len(segment.nodes) for segment in plan.segments), MOST_INSTANCES),
+        (At(DEVICES), "nodes", plan.size, MOST_INSTANCES),
     ):
         if count > most:
             yield Misfit(at, f"it has {count} {what}, at most {most} are allowed", _HELP)

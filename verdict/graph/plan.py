@@ -192,6 +192,11 @@ class Plan:
         return self.devices * self.replicas
 
     @property
+    def size(self) -> int:
+        """The number of nodes of all segments."""
+        return sum(len(segment.nodes) for segment in self.segments)
+
+    @property
     def columns(self) -> int:
         """The number of (replica, microbatch) pairs, each of which computes one share of the batch."""
         return self.replicas * self.microbatches

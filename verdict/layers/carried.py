@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from verdict.graph import ABSENT
 from verdict.layers.fewer import Fewer
-from verdict.layers.moving import LAST, Moving, is_inner, later_of, moving
+from verdict.layers.moving import LAST, Moving, is_between, is_inner, later_of, moving
 from verdict.layers.short import KEPT, Short
 from verdict.layers.stack import OUTSIDE
 from verdict.lineage import Lineages, Reference
@@ -86,7 +86,7 @@ def _held_alike(short: Short, walk: Lineages, values: Moving) -> bool:
         if any(len({found[k] for k in range(1, LAST)}) > 1 for found in (counts, guesses)):
             return False
         for tensor, value in held.items():
-            if not 0 < layer[tensor] < LAST - 1:
+            if not is_between(layer[tensor]):
                 continue
             other = later[tensor]
             if other not in held or told.next(value) != told.now(held[other]):

@@ -75,7 +75,7 @@ def _pairs(short: Short, table: Reference) -> Iterator[tuple[int, Bases, Bases]]
         yield int(short.layer[tensor]), table.values.get(tensor, ()), table.values.get(later, ())
 
 
-def _is_between(layer: int) -> bool:
+def is_between(layer: int) -> bool:
     """Whether a layer and the next one are inner ones."""
     return is_inner(layer) and is_inner(layer + 1)
 
@@ -92,7 +92,7 @@ def _after(short: Short, table: Reference, made: Sequence[int]) -> dict[int, int
             continue
         (base,), (later,) = one, other
         moves = made[base] != OUTSIDE and made[later] == made[base] + 1
-        if _is_between(layer):
+        if is_between(layer):
             if not (moves or base == later) or found.setdefault(base, later) != later:
                 return None
         elif moves:
@@ -106,7 +106,7 @@ def _held_alike(short: Short, values: Moving) -> bool:
     return all(
         sorted(after.get(base, base) for base in one) == sorted(other)
         for layer, one, other in _pairs(short, values.table)
-        if _is_between(layer)
+        if is_between(layer)
     )
 
 
@@ -116,7 +116,7 @@ def _added_alike(values: Moving) -> bool:
     """
     for base, later in values.after.items():
         layer = values.made[base]
-        if _is_between(layer) and _far(values, base, layer) != _far(values, later, layer):
+        if is_between(layer) and _far(values, base, layer) != _far(values, later, layer):
             return False
     return True
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.errors import PlanFileError, PlanMismatchError
-from verdict.graph import Plan
 from verdict.layers import KEPT, Fewer, carries, established, fewer_layers, trained
 from verdict.lineage import Binding, Reference, reference
 from verdict.observer import SILENT, Phase
@@ -40,7 +39,7 @@ def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
 
     Raises as `admit` does. What few layers alone lack, as by the names that are left, is no matter.
     """
-    if query.options.exhaustive or query.options.assume or _nodes(query.parallel) < least:
+    if query.options.exhaustive or query.options.assume or query.parallel.size < least:
         return Few()
     query.observer.begin(Phase.CHECK, (query.single, query.parallel))
     admitted = admit(query, sound=False)
@@ -52,10 +51,6 @@ def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
         return Few(admitted, None if fewer is None else _proved(query, fewer, binding))
     except (PlanFileError, PlanMismatchError):
         return Few(admitted)
-
-
-def _nodes(plan: Plan) -> int:
-    return sum(len(segment.nodes) for segment in plan.segments)
 
 
 def _proved(query: Query, fewer: Fewer, binding: Binding) -> Examined | None:

@@ -47,7 +47,7 @@ def side_of(plan: Plan) -> Side:
         plan.mesh,
         plan.ranks,
         plan.microbatches,
-        sum(len(segment.nodes) for segment in plan.segments),
+        plan.size,
         sum(logical.kind == WEIGHT for logical in plan.logicals),
         plan.replicas,
     )

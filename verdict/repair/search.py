@@ -152,11 +152,7 @@ def _about(evidence: Iterable[object]) -> set[tuple[object, ...]]:
 
 
 def _attempts(plan: Plan) -> int:
-    return max(LEAST, min(ALL_ATTEMPTS, NODES // max(_nodes(plan), 1)))
-
-
-def _nodes(plan: Plan) -> int:
-    return sum(len(segment.nodes) for segment in plan.segments)
+    return max(LEAST, min(ALL_ATTEMPTS, NODES // max(plan.size, 1)))
 
 
 def _step(
@@ -230,7 +226,7 @@ def _tried(
     query = Query(case.single, apply(case.plan, patch), options)
     try:
         examined = walk(query, known, case.examined, case.plan)
-        if decided and examined.report.verdict is not Verdict.PROVED and _nodes(query.parallel) <= MOST_SWEPT:
+        if decided and examined.report.verdict is not Verdict.PROVED and query.parallel.size <= MOST_SWEPT:
             whole = decided(query, examined)
             examined = whole if whole.report.verdict is Verdict.PROVED else examined
     except VerdictError:
