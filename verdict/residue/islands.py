@@ -42,19 +42,21 @@ class Island:
 @dataclass(frozen=True, slots=True)
 class Column:
     """The steps of the column that is walked, who makes what in them, and those that make what depends on nothing; each
-    island has its own of the latter.
+    island has its own of the latter. changing: what is kept through a step and is not one thing all the while, as what
+    is accumulated is not.
     """
 
     plan: Plan
     events: Sequence[Event]
     makers: Mapping[CutPoint, int]
     constants: frozenset[int]
+    changing: frozenset[CutPoint]
 
 
 def column_of(plan: Plan, microbatch: int = 0) -> Column:
     """The steps of one microbatch."""
     events = events_of(plan, microbatch)
-    return Column(plan, events, makers_of(events), _constants(events))
+    return Column(plan, events, makers_of(events), _constants(events), _changing(plan, events))
 
 
 def islands_of(
@@ -138,16 +140,14 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
-    changing: which tensors change in a step. behind: values that an island reaches behind, those that depend on
-    nothing, and those that are picked from such, among them: of such, regions may be equal, as where one is repeated.
+    behind: values that an island reaches behind, those that depend on nothing, and those that are picked from such,
+    among them: of such, regions may be equal, as where one is repeated.
     """
 
     def __init__(self, walk: Lineages, column: Column, grounds: Grounds, behind: Set[int]) -> None:
         self.walk, self.column, self.due = walk, column, walk.cuts
         self.infinite = grounds.infinite
         self.behind = grounds.alike | grounds.picked | behind
-        kinds = [logical.kind in PER_STEP for logical in column.plan.logicals]
-        self.changing = [kinds[tensor.logical] for tensor in column.plan.tensors]
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
@@ -168,8 +168,8 @@ class _Known:
 def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     """What a cut point is computed by, back to what is known; None where that is not known, or no function of it.
 
-    What changes in a step, as an accumulator does, is at no point what the walk says of it in the end. What is taken
-    once a step has not what a microbatch has: it is in no island of one of several microbatches.
+    What changes in a step is not at every point what the walk says of it in the end. What is taken once a step has not
+    what a microbatch has: it is in no island of one of several microbatches.
     """
     plan, events, makers = known.column.plan, known.column.events, known.column.makers
     found: set[int] = set()
@@ -177,7 +177,7 @@ def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     stack = [cut]
     while stack:
         point = stack.pop()
-        if known.changing[point[1]] and point in makers:
+        if point in known.column.changing:
             return None
         if point in given or (point != cut and known.at(point) is not None):
             given.add(point)
@@ -244,4 +244,17 @@ def _constants(events: Sequence[Event]) -> frozenset[int]:
         if all((device, t) in made for device, node in event.nodes for t in node.inputs if t != ABSENT):
             found.add(number)
             made.update((device, t) for device, node in event.nodes for t in node.outputs)
+    return frozenset(found)
+
+
+def _changing(plan: Plan, events: Sequence[Event]) -> frozenset[CutPoint]:
+    """What is kept through a step and made in it: by several steps or microbatches, or after it was read."""
+    kinds = [logical.kind in PER_STEP for logical in plan.logicals]
+    kept = [kinds[tensor.logical] for tensor in plan.tensors]
+    seen, found = set[CutPoint](), set[CutPoint]()
+    for event in events:
+        seen.update((device, t) for device, node in event.nodes for t in node.inputs if t != ABSENT and kept[t])
+        made = {(device, t) for device, node in event.nodes for t in node.outputs if t != ABSENT and kept[t]}
+        found |= made if plan.microbatches > 1 else made & seen
+        seen |= made
     return frozenset(found)
