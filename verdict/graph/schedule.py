@@ -25,6 +25,8 @@ from verdict.graph.plan import Node, Plan
 from verdict.graph.received import misfits, no_room
 from verdict.outcome import Finding
 
+MEETINGS = "partners"
+"""Of what kind findings are of nodes that meet others in other microbatches, which may come to the same."""
 MESSAGES_FIRST = "let one of them send what the other waits for before it waits itself"
 """What ends a circle of ranks that wait for messages."""
 
@@ -167,8 +169,8 @@ def _same_partners(
     if not same and apart.isdisjoint((id(step.node), *before, *nodes)):
         findings.add(
             "wrong-order",
-            ("partners", step.node.name),
-            ("partners", *(alike(partner.node.name) for partner in partners)),
+            (MEETINGS, step.node.name),
+            (MEETINGS, *(alike(partner.node.name) for partner in partners)),
             f"it meets {', '.join(partner.node.name for partner in partners)}, and another node in other microbatches",
             device,
             step,
