@@ -1,4 +1,4 @@
-"""Programs of equal layers, each of which moves rows on by one: `build_home_<n>` is right where n layers have done so."""
+"""Programs whose layers move rows on, each by one: `build_home_<n>` is right where n layers have done so."""
 
 import torch
 from torch import nn
