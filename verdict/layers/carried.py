@@ -68,10 +68,14 @@ def _moved_alike(short: Short, walk: Lineages, values: Moving) -> bool:
     """Whether the same is known of the elements of tensors of all inner layers that are no region of one value, and of
     those of single-device values: what is moved on in each layer is elsewhere in the next one.
     """
-    told, made_of = Told(values), walk.made_of
-    inner = [(tensor, other) for tensor, other in later_of(short).items() if is_between(short.layer[tensor])]
-    if not all(told.moves(own.get(tensor), own.get(other)) for own in walk.moved for tensor, other in inner):
-        return False
+    later, layer, told, made_of = later_of(short), short.layer, Told(values), walk.made_of
+    for own in walk.moved:
+        counts = Counter(int(layer[tensor]) for tensor in own)
+        if len({counts[k] for k in range(1, LAST)}) > 1:
+            return False
+        inner = (tensor for tensor in own if is_between(layer[tensor]))
+        if not all(told.moves(own[tensor], own.get(later[tensor])) for tensor in inner):
+            return False
     between = ((base, later) for base, later in values.after.items() if is_between(values.made[base]))
     return all(
         (base in made_of) == (later in made_of) and told.moves(made_of.get(base), made_of.get(later))
