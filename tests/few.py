@@ -25,6 +25,7 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "layers/test_by_layers.py::test_a_fault_is_never_proved_by_the_other_layers": 4,
     "layers/test_by_layers.py::test_it_says_of_all_layers_what_is_said_without_it": ("plain", "microbatches"),
     "layers/test_by_layers.py::test_so_it_does_of_blocks_in_the_order_of_ranks": NONE,
+    "layers/test_moved.py::test_rows_that_are_home_after_few_layers_are_not_proved": ("9",),
     "layers/test_fewer.py::test_a_pair_has_few_of_its_layers_and_is_proved_as_such": ("clipped", "gpt", "plain"),
     # Programs are recorded, run and verified: one of each test, so that a right and a wrong one remain of each file.
     "torch/": 1,

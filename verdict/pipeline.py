@@ -8,6 +8,7 @@ from verdict.beside import beside
 from verdict.graph import Plan
 from verdict.graph.check import shown
 from verdict.graph.kept import with_kept
+from verdict.graph.merged import merged
 from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
@@ -52,7 +53,7 @@ def verify(
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
-            alone, across = without_complex(single), without_complex(parallel)
+            alone, across = without_complex(single), without_complex(merged(parallel))
             query = Query(with_kept(alone, across), across, options, observer, causes)
             for answer in with_values_unsaid(query, partial(with_constants_computed, answers=_drawn)):
                 report = answer

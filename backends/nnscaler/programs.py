@@ -25,10 +25,13 @@ from verdict.graph import Call, Segment
 
 
 class _Instance(NamedTuple):
-    """A template written as nodes: the segment's index, what its outputs are, what its forward operators read."""
+    """A template written as nodes: the segment's index, what its outputs are, what its nodes make (other outputs are
+    inputs that it hands on), what its forward operators read.
+    """
 
     segment: int
     outputs: tuple[int | None, ...]
+    made: frozenset[int]
     done: dict[int, Forward]
 
 
@@ -68,18 +71,20 @@ class Program:
         inner, microbatch = template(cell), self._numbering.of(cell)
         ends = self._ends(inner)
         bound: list[int | None] = []
-        crossed = []
+        given: dict[int, int] = {}
         for record, share in zip(_outer(cell, inner, "_inputs"), ends.inputs, strict=True):
             value = None if share is None else self._value(record, share)
             bound.append(None if value is None else value[1])
-            if value is not None and value[0] != microbatch:
-                crossed.append((value[1], value[0]))
+            if value is not None and given.setdefault(value[1], value[0]) != value[0]:
+                raise MalformedError(f"{inner[0]['name']} {inner[0]['_id']} takes one tensor from two microbatches")
         instance = self._instance(inner, microbatch, tuple(bound))
         self._ran[id(inner), microbatch] = instance
         for record, output in zip(_outer(cell, inner, "_outputs"), instance.outputs, strict=True):
             if output is not None:
-                self._values[_tid(record)] = (microbatch, output)
-        self.calls.append(Call(instance.segment, microbatch, tuple(crossed)))
+                of = microbatch if output in instance.made else given.get(output, microbatch)
+                self._values[_tid(record)] = (of, output)
+        crossed = tuple((tensor, other) for tensor, other in given.items() if other != microbatch)
+        self.calls.append(Call(instance.segment, microbatch, crossed))
 
     def value_of(self, record: Record) -> tuple[int, int] | None:
         """The (microbatch, tensor) that a name stands for at the end of the step; None where nothing has written it."""
@@ -125,7 +130,8 @@ class Program:
         self._writer.write(line, inner)
         self.seeds |= line.seeds
         outputs = tuple(None if share is None else line.bound.get(share.tid) for share in ends.outputs)
-        made = self._instances[key] = _Instance(len(self._segments), outputs, line.done)
+        nodes_make = frozenset(tensor for node in line.nodes for tensor in node.outputs)
+        made = self._instances[key] = _Instance(len(self._segments), outputs, nodes_make, line.done)
         self._segments.append(Segment(self._title(inner), self.device.number, tuple(line.nodes)))
         return made
 

@@ -24,6 +24,7 @@ from verdict.backends.torch.live import Live, join, objects, take
 from verdict.backends.torch.memory import followed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
+from verdict.backends.torch.overwritten import overwritten
 from verdict.backends.torch.program import Context, Load, Program
 from verdict.backends.torch.ranges import ranges_of, with_variances
 from verdict.backends.torch.reals import numbers
@@ -44,7 +45,6 @@ from verdict.backends.torch.trace import (
     Trace,
     Value,
     living,
-    overwritten,
     shared,
 )
 from verdict.backends.torch.unseen import Shapes

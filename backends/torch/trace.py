@@ -32,8 +32,6 @@ SHAPE_ALONE = frozenset(
 """Operators that read the shape and the type of a tensor, and no number of it."""
 SEEDED = "+"
 """The end of a word for how a value was made (`Trace.beginnings`) where the program seeds what it draws for it."""
-_PUT_IN = frozenset({"aten.as_strided_scatter", "aten.diagonal_scatter", "aten.select_scatter", "aten.slice_scatter"})
-"""What puts a tensor into a place of another one."""
 GIVEN = frozenset({"input", "weight", "buffer"})
 UPDATED, KEPT = "updated", "kept"
 SUFFIXES = {"gradient": ".grad", UPDATED: ".updated", KEPT: ".updated"}
@@ -211,24 +209,6 @@ def living(trace: Trace) -> Trace:
         needed.update(step.inputs)
         kept.append(step)
     steps = (_without_unused(step, needed) for step in reversed(kept))
-    return replace(trace, steps=tuple(steps))
-
-
-def overwritten(trace: Trace) -> Trace:
-    """`trace` in which what is put into a place of a tensor, and then something else into the same place, is not put
-    there: nothing depends on it.
-    """
-    made: dict[int, Step] = {}
-    steps: list[Step] = []
-    for step in trace.steps:
-        found = step
-        while found.op in _PUT_IN and (before := made.get(found.inputs[0])) is not None:
-            same = (before.op, before.attrs, len(before.inputs)) == (found.op, found.attrs, len(found.inputs))
-            if not same or trace.values[before.inputs[1]].shape != trace.values[found.inputs[1]].shape:
-                break
-            found = found._replace(inputs=(before.inputs[0], *found.inputs[1:]))
-        made |= {out: found for out in found.outputs if out != ABSENT}
-        steps.append(found)
     return replace(trace, steps=tuple(steps))
 
 

@@ -112,6 +112,19 @@ def backward_in_another_order(module, plan):
         swap(plan["_seq"][device], *cells(plan, device, IRSegment, backward=True)[:2])
 
 
+def losses_handed_on(module, plan, devices):
+    """What hands on a loss under its own name takes that of the other microbatch, which it overwrites so."""
+    for device in devices:
+        one, other = (plan["_seq"][device][place][0] for place in cells(plan, device, IRAdapter)[-2:])
+        one["_inputs"], other["_inputs"] = other["_inputs"], one["_inputs"]
+
+
+def losses_taken_from_one(module, plan):
+    """Both microbatches hand on the loss of the second one."""
+    one, other = (plan["_seq"][3][place][0] for place in cells(plan, 3, IRAdapter)[-2:])
+    one["_inputs"] = other["_inputs"]
+
+
 def groups_in_another_order(module, plan):
     for device in plan["_seq"]:
         for name in ("ChunkPrim", "AllGatherPrim", "SplitAllGatherPrim", "AllGatherSplitPrim", "AllReduceIdentityPrim"):
@@ -124,6 +137,11 @@ FAULTS = {
     "the loss of one microbatch is not returned": (return_nothing_of_one, "loss-missing"),
     "one loss is returned twice": (return_one_twice, "loss-missing"),
     "losses are returned in another order": (return_another_order, "loss-missing"),
+    "losses of two microbatches are handed on in each other's place": (
+        partial(losses_handed_on, devices=(2, 3)),
+        "loss-missing",
+    ),
+    "one rank hands on a loss in the place of another": (losses_taken_from_one, "loss-missing"),
     "something else is returned": (return_something_else, "loss-missing"),
     "a group of two is never made": (partial(leave_out_group, group=(2, 3)), "wrong-group"),
     "the group of another replica is never made": (partial(leave_out_group, group=(4, 5)), "wrong-group"),

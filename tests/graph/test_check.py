@@ -288,3 +288,33 @@ def test_what_is_made_of_a_given_weight_is_another_share_of_it(share):
     found = check_order(plan)
     assert codes(found) == ([] if share else ["broken-data-flow"])
     assert all("w'2 = sgd(w, g)" in finding.help for finding in found)
+
+
+EXCHANGE = """verdict-plan 1
+mesh dp=1 device=2
+tensors
+  x input float32 [4, 4, 4] origin name
+  y input float32 [4, 4] origin name
+  u activation float32 [4, 4, 4]
+  v activation float32 [4, 4]
+family 0
+segment forward
+  u[0:2, :, :] = all_to_all(x[:, :, 0:2]) ranks=(0, 1) split_dim=0 concat_dim=2
+call forward 0
+family 1
+segment forward
+  {} ranks=(0, 1) split_dim=0 concat_dim={}
+call forward 0
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "axis", "found"),
+    [
+        ("u[2:4, :, :] = all_to_all(x[:, :, 2:4])", 2, []),
+        ("v[2:4, :] = all_to_all(y[:, 2:4])", 1, ["shape-mismatch", "wrong-collective"]),
+    ],
+)
+def test_members_that_exchange_put_in_equally_many_dimensions(other, axis, found):
+    assert codes(check_plan(read(EXCHANGE.format(other, axis).encode(), "exchange"), RULES)) == found

@@ -1,7 +1,7 @@
 """Plans of one device: a chain of equal layers, and beside it a strand that each layer carries on."""
 
 from tests.layers.chains import forward
-from verdict.graph import ACTIVATION, INPUT, WEIGHT, Held, Logical, Node, Segment, Tensor
+from verdict.graph import ACTIVATION, INPUT, WEIGHT, Held, Logical, Node, Segment, Tensor, whole
 
 SHAPE = (4, 4)
 OPS = ("tanh", "relu") * 3 + ("tanh",)
@@ -15,19 +15,18 @@ class Strands:
         self.logicals, self.nodes, self.own, self.attrs = [], [], [], {}
         self.x = self.given("x", INPUT)
 
-    def given(self, name, kind):
-        self.logicals.append(Logical(name, SHAPE, "float32", kind))
+    def given(self, name, kind, shape=SHAPE):
+        self.logicals.append(Logical(name, shape, "float32", kind))
         return len(self.logicals) - 1
 
-    def node(self, op, reads, name, **attrs):
-        made = self.given(name, ACTIVATION)
+    def node(self, op, reads, name, shape=SHAPE, **attrs):
+        made = self.given(name, ACTIVATION, shape)
         known = tuple(attrs.items())
         self.nodes.append(Node(op, tuple(reads), (made,), self.attrs.setdefault(known, known), name))
         return made
 
     def plan(self, outputs):
-        region = tuple((0, size) for size in SHAPE)
-        tensors = [Tensor(k, region) for k in range(len(self.logicals))]
+        tensors = [Tensor(k, whole(logical.shape)) for k, logical in enumerate(self.logicals)]
         segment = Segment("forward", 0, tuple(self.nodes))
         return forward("strands", self.logicals, tensors, [segment], [Held(0, tensor) for tensor in outputs])
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.layers.strands import strands
+from tests.layers.strands import SHAPE, strands
+from verdict.graph import INPUT
 from verdict.layers import fewer_layers
 from verdict.layers.moving import moving
 from verdict.lineage import bind, reference
@@ -165,6 +166,97 @@ def test_what_is_so_of_each_layer_is_proved_of_all(name):
     begin, carry, end, other, last = RIGHT[name]
     found = few(strands(LAYERS, begin, carry, end), strands(LAYERS, begin, other, last))
     assert found.report.verdict is Verdict.PROVED
+
+
+def tall(plan):
+    """More rows than a plan with few layers has layers."""
+    return plan.given("tall", INPUT, TALL)
+
+
+def moved_on(plan, k, strand):
+    """Each layer moves all rows on by one."""
+    return rolled(plan, strand, 1, k)
+
+
+def moved_there_and_back(plan, k, strand):
+    return rolled(plan, rolled(plan, strand, 1, k), -1, k)
+
+
+def rolled(plan, tensor, rows, name):
+    return plan.node("aten.roll", (tensor,), f"moved by {rows}.{name}", TALL, shifts=(rows,), dims=(0,))
+
+
+def in_place(plan, first, strand):
+    return rows_of(plan, plan.node("tanh", (strand,), "tanh", TALL), 0, SHAPE[0])
+
+
+def moved_by(rows):
+    """All rows are moved on at the end, by other operators than in a layer."""
+
+    def end(plan, first, strand):
+        parts = [rows_of(plan, strand, *cut) for cut in ((TALL[0] - rows, TALL[0]), (0, TALL[0] - rows))]
+        return in_place(plan, first, plan.node("concatenate", parts, "joined", TALL, dim=0))
+
+    return end
+
+
+def rows_of(plan, tensor, start, end):
+    attrs = {"dim": 0, "start": start, "end": end, "step": 1}
+    return plan.node("aten.slice.Tensor", (tensor,), f"rows {start} to {end}", (end - start, SHAPE[1]), **attrs)
+
+
+def flat(plan, k, strand, beside):
+    """Each layer joins a tensor and another one: that is no region of a value."""
+    return (*strand, plan.node("concatenate", (beside, strand[0]), f"flat.{k}", (2 * SHAPE[0], SHAPE[1]), dim=0))
+
+
+def flat_of_shared(plan, k, strand):
+    return flat(plan, k, strand, plan.x)
+
+
+def flat_of_own(plan, k, strand):
+    return (*strand, plan.node("concatenate", [plan.own[-1]] * 2, f"flat.{k}", (2 * SHAPE[0], SHAPE[1]), dim=0))
+
+
+def part_of_the_sum(plan, first, strand):
+    return rows_of(plan, plan.node("accumulate", strand[1:], "flat", (2 * SHAPE[0], SHAPE[1])), 0, SHAPE[0])
+
+
+def part_but_of_the_last(plan, first, strand):
+    return part_of_the_sum(plan, first, strand[:-1])
+
+
+def shared_as_seem(plan, first, strand):
+    return summed(plan, [plan.x] * SEEM)
+
+
+TALL = (5 * SHAPE[0], SHAPE[1])
+MOVED = {
+    "what is moved on in each layer": (
+        tall, (unchanged, in_place), (moved_on, moved_by(TALL[0] - SEEM)), (moved_there_and_back, in_place)
+    ),
+    "the same on the single device": (
+        tall, (moved_on, in_place), (unchanged, moved_by(SEEM)), (moved_on, in_place)
+    ),
+    "a part of a sum of what all layers share": (
+        lambda plan: (one_for_all(plan),),
+        (unchanged, shared_as_seem), (flat_of_shared, part_of_the_sum), (unchanged, shared_as_seem)
+    ),
+    "a part of a sum of what is their own": (
+        lambda plan: (one_for_all(plan),),
+        (unchanged, all_of_their_own), (flat_of_own, part_but_of_the_last), (flat_of_own, part_of_the_sum)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_elements_that_are_elsewhere_in_each_layer_are_not_proved(name):
+    """They are known one by one, and the tensors that they are in are no regions of one value."""
+    begin, *each = MOVED[name]
+    single, wrong, right = (strands(LAYERS, begin, *one) for one in each)
+    assert few(single, wrong) is None
+    assert verify(single, wrong, Options()).verdict is Verdict.REFUTED
+    assert few(single, right).report.verdict is Verdict.PROVED
 
 
 def values_of(begin, carry, end):

@@ -103,6 +103,8 @@ def _attributes(scene: Scene, finding: Finding, node: Node, single: Node) -> Fin
 def _collective(scene: Scene, finding: Finding, place: Place, node: Node) -> Finding:
     """A collective that cannot make the region that it states; of its channel's pieces another one could."""
     given, stated = scene.region(node.inputs[0]), scene.region(node.outputs[0])
+    if len(given) != len(stated):
+        return finding
     apart = [k for k, (one, other) in enumerate(zip(given, stated, strict=True)) if one != other]
     if len(apart) != 1 or node.op == "all_gather":
         return finding
@@ -110,8 +112,9 @@ def _collective(scene: Scene, finding: Finding, place: Place, node: Node) -> Fin
     pieces: dict[int, tuple[int, int]] = {}
     for (device, op, name), found in scene.nodes.items():
         alike = [n for n in found if (op, name) == (place.op, place.name) and scene.region(n.outputs[0]) == stated]
-        if alike:
-            pieces[device] = scene.region(alike[-1].inputs[0])[dim]
+        piece = scene.region(alike[-1].inputs[0]) if alike else ()
+        if len(piece) == len(stated):
+            pieces[device] = piece[dim]
     ranks = tuple(sorted(pieces, key=lambda rank: pieces[rank]))
     ends = [stated[dim][0], *(pieces[rank][1] for rank in ranks)]
     if [pieces[rank][0] for rank in ranks] != ends[:-1] or ends[-1] != stated[dim][1]:

@@ -52,6 +52,11 @@ def _exchanged(plan: Plan, members: Sequence[tuple[int, Step]]) -> Iterator[tupl
     if set(ranks) != set(steps) or any(min(*step.node.inputs, *step.node.outputs) < 0 for step in steps.values()):
         return
     entered = [extent(plan.tensors[steps[rank].node.inputs[0]].region) for rank in ranks]
+    if unlike := [rank for rank, shape in zip(ranks, entered, strict=True) if len(shape) != len(entered[0])]:
+        numbers = [len(entered[ranks.index(rank)]) for rank in (unlike[0], ranks[0])]
+        title = f"it puts in a tensor of {numbers[0]} dimensions, rank {ranks[0]} one of {numbers[1]}"
+        yield unlike[0], steps[unlike[0]], ("shape-mismatch", ("p2p", node.name), "dimensions", title)
+        return
     for position, rank in enumerate(ranks):
         step = steps[rank]
         room = extent(plan.tensors[step.node.outputs[0]].region)

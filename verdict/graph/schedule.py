@@ -3,7 +3,7 @@
 Replicas run the same programs with shifted groups, so one replica stands for all. Every microbatch is run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from verdict.graph.deadlock import circle, told
 from verdict.graph.groups import check_groups
@@ -18,12 +18,15 @@ from verdict.graph.lockstep import (
     attribute,
     lockstep,
 )
+from verdict.graph.microbatches import unlike
 from verdict.graph.names import alike
 from verdict.graph.noted import Noted
 from verdict.graph.plan import Node, Plan
 from verdict.graph.received import misfits, no_room
 from verdict.outcome import Finding
 
+MEETINGS = "partners"
+"""Of what kind findings are of nodes that meet others in other microbatches, which may come to the same."""
 MESSAGES_FIRST = "let one of them send what the other waits for before it waits itself"
 """What ends a circle of ranks that wait for messages."""
 
@@ -67,6 +70,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
     met: dict[int, tuple[int, ...]] = {}
     agreed: set[frozenset[int]] = set()
     paired: set[tuple[int, int]] = set()
+    apart = {id(node) for _, segment, _ in unlike(plan) for node in plan.segments[segment].nodes}
 
     def send(device: int, step: Step) -> tuple[int, ...]:
         return shapes[step.node.inputs[0]]
@@ -75,7 +79,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
         nodes = (id(sent.node), id(step.node))
         if nodes in paired and sent.microbatch == step.microbatch:
             return
-        same = _same_partners(findings, met, device, step, (sent,))
+        same = _same_partners(findings, met, apart, device, step, (sent,))
         if sent.microbatch != step.microbatch:
             findings.add(
                 "wrong-order",
@@ -118,7 +122,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
         for (device, first), *others in zip(*runs, strict=True):
             for member, step, problem in misfits(plan, [(device, first), *others]):
                 findings.add(*problem, member, step, "make room for what is sent")
-            _same_partners(findings, met, device, first, [step for _, step in others])
+            _same_partners(findings, met, apart, device, first, [step for _, step in others])
             for other, step in others:
                 _agree(findings, (device, first), (other, step), shapes)
 
@@ -148,16 +152,25 @@ def _waits(waiting: Stuck, ring: Sequence[Stuck]) -> str:
 
 
 def _same_partners(
-    findings: Noted, met: dict[int, tuple[int, ...]], device: int, step: Step, partners: Sequence[Step]
+    findings: Noted,
+    met: dict[int, tuple[int, ...]],
+    apart: Set[int],
+    device: int,
+    step: Step,
+    partners: Sequence[Step],
 ) -> bool:
-    """Whether a node meets the same nodes in every microbatch: then one microbatch stands for all."""
+    """Whether a node meets the same nodes in every microbatch: then one microbatch stands for all.
+
+    apart: nodes of segments in whose place others run for some microbatches, where none stands for all.
+    """
     nodes = tuple(id(partner.node) for partner in partners)
-    same = met.setdefault(id(step.node), nodes) == nodes
-    if not same:
+    before = met.setdefault(id(step.node), nodes)
+    same = before == nodes
+    if not same and apart.isdisjoint((id(step.node), *before, *nodes)):
         findings.add(
             "wrong-order",
-            ("partners", step.node.name),
-            ("partners", *(alike(partner.node.name) for partner in partners)),
+            (MEETINGS, step.node.name),
+            (MEETINGS, *(alike(partner.node.name) for partner in partners)),
             f"it meets {', '.join(partner.node.name for partner in partners)}, and another node in other microbatches",
             device,
             step,

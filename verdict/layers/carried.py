@@ -6,19 +6,20 @@ same of all inner layers that are kept, each moved on by one, that holds of any 
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from verdict.graph import ABSENT
 from verdict.layers.fewer import Fewer
 from verdict.layers.moving import LAST, Moving, is_between, is_inner, later_of, moving
 from verdict.layers.short import KEPT, Short
 from verdict.layers.stack import OUTSIDE
+from verdict.layers.told import Told
 from verdict.lineage import Lineages, Reference
 from verdict.lineage.alike import picked_bases
 from verdict.lineage.grounds import CutPoint
 from verdict.lineage.infinite import infinite
 from verdict.lineage.poles import absorbs_poles, doubtful, signs_of
-from verdict.lineage.values import Label, Shard, Share
+from verdict.lineage.values import Share, Value
 from verdict.ops.signs import POSITIVE
 from verdict.residue import Decided
 from verdict.residue.islands import Island
@@ -35,51 +36,18 @@ def carries(fewer: Fewer, walk: Lineages, decided: Decided | None, whole: Callab
     values = moving(fewer.single, walk.reference)
     if values is None or (decided is None and walk.cuts):
         return False
-    if not (_held_alike(fewer.parallel, walk, values) and _sums_alike(fewer, walk, values)):
+    if not (_held_alike(fewer.parallel, walk, values) and _moved_alike(fewer.parallel, walk, values)):
+        return False
+    if not _sums_alike(fewer, walk, values):
         return False
     if decided is None:
         return True
     return _islands_alike(fewer.parallel, decided, values) and _known_alike(fewer, walk.reference, whole())
 
 
-class _Told:
-    """What values are, told such that those of layers beside each other can be compared."""
-
-    def __init__(self, values: Moving) -> None:
-        self.table, self.after = values.table, values.after
-
-    def now(self, value: Iterable[Share] | None) -> Hashable:
-        """What a value is."""
-        return None if value is None else _counted(self._share(share, {}) for share in value)
-
-    def next(self, value: Iterable[Share] | None) -> Hashable:
-        """What a value is, one layer further on."""
-        return None if value is None else _counted(self._share(share, self.after) for share in value)
-
-    def _share(self, share: Share, after: Mapping[int, int]) -> Hashable:
-        part = frozenset((self._label(label, after), interval) for label, interval in share.part)
-        shard = share.shard
-        label = self._label(shard.label, after) if isinstance(shard, Shard) and shard.label is not None else None
-        mark = (shard.axis, shard.stride, label) if isinstance(shard, Shard) else ()
-        return after.get(share.base, share.base), share.region, part, share.spread, mark, share.times
-
-    def _label(self, label: Label, after: Mapping[int, int]) -> Hashable:
-        return frozenset(axis._replace(node=self._node(axis.node, after)) for axis in label.axes)
-
-    def _node(self, node: int, after: Mapping[int, int]) -> int:
-        """The single-device node that is the same as this one where values are."""
-        made = next(base for base in self.table.partners[node].outputs if base != ABSENT)
-        return self.table.bases[after.get(made, made)].node
-
-
-def _counted(shares: Iterable[Hashable]) -> Hashable:
-    """Shares, in whatever order they stand."""
-    return frozenset(Counter(shares).items())
-
-
 def _held_alike(short: Short, walk: Lineages, values: Moving) -> bool:
     """Whether the walk says the same of the tensors of all inner layers, and guesses the same of them."""
-    later, layer, told = later_of(short), short.layer, _Told(values)
+    later, layer, told = later_of(short), short.layer, Told(values)
     for device, held in enumerate(walk.held):
         counts = Counter(int(layer[tensor]) for tensor in held)
         guesses = Counter(int(layer[tensor]) for at, tensor in walk.cuts if at == device)
@@ -96,20 +64,50 @@ def _held_alike(short: Short, walk: Lineages, values: Moving) -> bool:
     return True
 
 
+def _moved_alike(short: Short, walk: Lineages, values: Moving) -> bool:
+    """Whether the same is known of the elements of tensors of all inner layers that are no region of one value, and of
+    those of single-device values: what is moved on in each layer is elsewhere in the next one.
+    """
+    later, layer, told, made_of = later_of(short), short.layer, Told(values), walk.made_of
+    for own in walk.moved:
+        counts = Counter(int(layer[tensor]) for tensor in own)
+        if len({counts[k] for k in range(1, LAST)}) > 1:
+            return False
+        inner = (tensor for tensor in own if is_between(layer[tensor]))
+        if not all(told.moves(own[tensor], own.get(later[tensor])) for tensor in inner):
+            return False
+    between = ((base, later) for base, later in values.after.items() if is_between(values.made[base]))
+    return all(
+        (base in made_of) == (later in made_of) and told.moves(made_of.get(base), made_of.get(later))
+        for base, later in between
+    )
+
+
 def _sums_alike(fewer: Fewer, walk: Lineages, values: Moving) -> bool:
     """Whether what belongs to no layer holds sums of all inner layers, of each the same, or of none."""
-    told, outside = _Told(values), fewer.parallel.layer == OUTSIDE
-    for held in walk.held:
-        for tensor, value in held.items():
-            if not outside[tensor] or not value:
-                continue
-            shares: list[list[Share]] = [[] for _ in range(KEPT)]
-            for share in value:
-                layer = values.made[share.base]
-                shares[layer if is_inner(layer) else 0].append(share)
-            if any(told.next(shares[k]) != told.now(shares[k + 1]) for k in range(1, LAST - 1)):
-                return False
-    return _adds_own(fewer, walk, values)
+    outside = fewer.parallel.layer == OUTSIDE
+    tensors = ((device, tensor) for device, held in enumerate(walk.held) for tensor in held if outside[tensor])
+    alike = all(_is_of_each(value, values) for device, tensor in tensors for value in _said(walk, device, tensor))
+    return alike and _adds_own(fewer, walk, values)
+
+
+def _said(walk: Lineages, device: int, tensor: int) -> Iterator[Value]:
+    """What a tensor holds, if that is known, and the values of whose elements it is made, if those are."""
+    held = walk.held[device].get(tensor)
+    if held:
+        yield held
+    elements = walk.moved[device].get(tensor) if walk.moved else None
+    yield from elements.values if elements is not None else ()
+
+
+def _is_of_each(value: Value, values: Moving) -> bool:
+    """Whether a value is made of the same of each inner layer, or of nothing of them."""
+    told = Told(values)
+    shares: list[list[Share]] = [[] for _ in range(KEPT)]
+    for share in value:
+        layer = values.made[share.base]
+        shares[layer if is_inner(layer) else 0].append(share)
+    return all(told.next(shares[k]) == told.now(shares[k + 1]) for k in range(1, LAST - 1))
 
 
 def _adds_own(fewer: Fewer, walk: Lineages, values: Moving) -> bool:
@@ -120,9 +118,10 @@ def _adds_own(fewer: Fewer, walk: Lineages, values: Moving) -> bool:
     table = values.table
     alone = all(values.is_own(table.values.get(t, ()), int(single.layer[t])) for t in _addends(single, 0))
     return alone and all(
-        values.is_own((share.base for share in held.get(t) or ()), int(parallel.layer[t]))
-        for device, held in enumerate(walk.held)
+        values.is_own((share.base for share in value), int(parallel.layer[t]))
+        for device in range(len(walk.held))
         for t in _addends(parallel, device)
+        for value in _said(walk, device, t)
     )
 
 

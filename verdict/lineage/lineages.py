@@ -64,6 +64,15 @@ class End(NamedTuple):
     value: Value | None
 
 
+class Elements(NamedTuple):
+    """The elements that something is made of, one by one: of which values, in the order in which these are met first,
+    and which of theirs at which place. What is arranged alike has one fingerprint, whatever the values are.
+    """
+
+    values: tuple[Value, ...]
+    arranged: bytes
+
+
 class Gap(NamedTuple):
     """Something about which nothing can be said, and why: the verdict cannot be PROVED."""
 
@@ -83,7 +92,9 @@ class Lineages:
     laws: the summing and linearity laws that the values rely on. held: what each tensor of the observed
     column holds, device by device. ends: the declared losses, gradients and outputs, in this order.
     nodes: how many parallel nodes of the column were looked at. cuts: what was guessed that tensors of devices hold.
-    unsaid: all places of gaps; None where the walk did not reach its end.
+    unsaid: all places of gaps; None where the walk did not reach its end. moved: of each device, what is known of the
+    elements of tensors that are no region of one value. made_of: the same of single-device values that were looked at,
+    None for those that are made of no others by moving elements.
     """
 
     reference: Reference
@@ -98,3 +109,5 @@ class Lineages:
     nodes: int
     cuts: Mapping[tuple[int, int], Value] = field(default_factory=dict)
     unsaid: frozenset[Place] | None = None
+    moved: tuple[Mapping[int, Elements], ...] = ()
+    made_of: Mapping[int, Elements | None] = field(default_factory=dict)

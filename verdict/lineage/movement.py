@@ -15,6 +15,7 @@ from verdict.graph.lockstep import COMMUNICATION, Step, attribute
 from verdict.lineage.boxes import NOTHING, Origins, Pieces
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
+from verdict.lineage.lineages import Elements
 from verdict.lineage.origins import Numbering
 from verdict.lineage.places import MOST_MOVED
 from verdict.lineage.reference import Bases, Reference
@@ -60,6 +61,10 @@ class Movement:
                     self._known[device][tensor] = origins
                 elif value is not None:
                     yield device, tensor, value, place_of(device, step)
+
+    def elements(self) -> tuple[Mapping[int, Elements], ...]:
+        """Of each device the tensors that are no region of one value."""
+        return tuple({t: self.numbering.told(found) for t, found in known.items()} for known in self._known)
 
     def of(self, device: int, tensor: int) -> Origins | None:
         """The elements of a tensor, where they are known."""

@@ -8,6 +8,7 @@ element; a node that only moves elements is run on these numbers themselves, at 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from itertools import pairwise
 from math import prod
 from typing import NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 
 from verdict.graph import Node, Shape, extent, slices, whole
 from verdict.lineage.boxes import NOTHING, Origins, Pieces, box, first_of
+from verdict.lineage.lineages import Elements
 from verdict.lineage.places import MOST_MOVED, Move, move
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Times, Value
@@ -141,6 +143,23 @@ class Numbering:
         """Whether there is room for these, which is taken."""
         self._kept += sum(found.size for found in origins)
         return self._kept <= MOST_KEPT
+
+    def told(self, origins: Origins) -> Elements:
+        """Which elements of which values these are."""
+        firsts = np.asarray([NOTHING, *self._firsts], dtype=np.int64)
+        flat = origins.ravel()
+        places = np.searchsorted(firsts, flat, side="right") - 1
+        begins = np.concatenate(([0], np.flatnonzero(np.diff(places)) + 1)) if len(places) else places
+        turns: dict[int, int] = {NOTHING: NOTHING}
+        turn = [turns.setdefault(place, len(turns)) for place in places[begins].tolist()]
+        arranged = sha256(repr((origins.shape, turn, begins.tolist())).encode())
+        arranged.update((flat - firsts[places]).tobytes())
+        return Elements(tuple(self._blocks[place - 1].value for place in turns if place), arranged.digest())
+
+    def made_of(self) -> dict[int, Elements | None]:
+        """The elements of the single-device values that were looked at; None for those that others are made of."""
+        each = ((bases[0], found) for bases, found in self._plain.items() if len(bases) == 1)
+        return {base: None if found is None else self.told(found) for base, found in each}
 
     def moved(self, node: Node, inputs: Sequence[Origins]) -> tuple[Origins, ...] | None:
         """The elements of what a node makes of some elements; None where it does more than to move them."""

@@ -56,7 +56,9 @@ def guessed(
 
     steps: how many are walked at most; all without.
     """
-    return _walk(Guessing(grounds, plan, binding, learned), plan, microbatch, progress, steps)
+    holdings = Guessing(grounds, plan, binding, learned)
+    found = _walk(holdings, plan, microbatch, progress, steps)
+    return replace(found, moved=holdings.movement.elements(), made_of=holdings.movement.numbering.made_of())
 
 
 OFTEN = 1024

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.errors import PlanFileError, PlanMismatchError
+from verdict.graph.microbatches import unlike
 from verdict.layers import KEPT, Fewer, carries, established, fewer_layers, trained
 from verdict.lineage import Binding, Reference, reference
 from verdict.observer import SILENT, Phase
@@ -44,7 +45,7 @@ def by_few_layers(query: Query, least: int = MANY_STEPS) -> Few:
     query.observer.begin(Phase.CHECK, (query.single, query.parallel))
     admitted = admit(query, sound=False)
     binding = admitted.binding
-    if admitted.structural or binding.findings or binding.unstated:
+    if admitted.structural or binding.findings or binding.unstated or any(unlike(query.parallel)):
         return Few(admitted)
     try:
         fewer = fewer_layers(*query.values, binding)

@@ -26,6 +26,7 @@ from verdict.lineage.values import Label
 from verdict.observer import SILENT, Phase
 from verdict.ops import Law
 from verdict.outcome import Finding
+from verdict.phases.meetings import FEW_STEPS, agree, in_any_order
 from verdict.phases.numbers import (
     AGREED,
     DIFFERENT,
@@ -47,9 +48,6 @@ from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
 from verdict.report.questions import NOT_CONFIRMED, NOT_RUN, NOTHING_TO_COMPARE
 from verdict.sweep import MOST_CAUSES, apart_on_numbers, findings, steps_of
-
-FEW_STEPS = 20_000
-"""Of smaller plans all is run at once."""
 
 SLIGHT = "run on random numbers the plans differ by no more than constants of 32 bits do"
 
@@ -76,8 +74,9 @@ def certify(query: Query, examined: Examined) -> Examined:
     if not examined.report.findings:
         return examined
     query.observer.begin(Phase.CERTIFY)
+    examined = in_any_order(query, examined)
     proved = needs_no_run(examined)
-    if len(proved) > len(examined.raw.structural) and _agree(query):
+    if len(proved) > len(examined.raw.structural) and agree(query):
         proved = examined.raw.structural
     report = _certified(query, examined.report, proved, examined.walks)
     if report.findings == examined.report.findings:
@@ -114,7 +113,7 @@ def needs_no_run(examined: Examined) -> tuple[Finding, ...]:
     """Findings that follow from the plan's form, and what is wrong with declared outputs where all before them is
     proved: they hold other shares of the right sums.
 
-    Of a sum that is always 0, or infinite, other shares are the same, which numbers show (`_agree`).
+    Of a sum that is always 0, or infinite, other shares are the same, which numbers show (`agree`).
     """
     ends = set(examined.raw.ends)
     if examined.report.open or any(finding not in ends for finding in examined.report.findings):
@@ -136,14 +135,6 @@ def _is_of_sums(finding: Finding, walks: Sequence[Lineages]) -> bool:
 def _is_summed(axis: Label, walk: Lineages) -> bool:
     axes = walk.reference.partners[axis.node].meaning.axes
     return axes is not None and any(atom.name == axis.atom and atom.law is Law.SUM for atom in axes.atoms)
-
-
-def _agree(query: Query) -> bool:
-    """Whether plans that are quickly run come to the same results on numbers."""
-    if sum(map(steps_of, query.values)) >= FEW_STEPS:
-        return False
-    found = run_on_numbers(*query.values, progress=partial(query.observer.advance, Phase.CERTIFY))
-    return not isinstance(found, str) and found.outcome == AGREE
 
 
 def _certified(

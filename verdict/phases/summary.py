@@ -8,6 +8,7 @@ from verdict.graph import ACCUMULATOR, ACTIVATION, BUFFER, GRAD, GRADIENT, INPUT
 from verdict.graph.computed import NAME as COMPUTED
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER, SEND
 from verdict.graph.matched import BY_LAW
+from verdict.graph.microbatches import unlike
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
@@ -71,6 +72,14 @@ def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
     for walk in walks:
         for gap in walk.gaps:
             yield open_gap(gap)
+
+
+def unlike_of(plan: Plan) -> Iterator[Open]:
+    """Microbatches for which other segments run than for the others: the one that is walked does not stand for them."""
+    for device, segment, microbatch in unlike(plan):
+        name = plan.segments[segment].name
+        why = f"for microbatch {microbatch} another segment runs in its place: no microbatch stands for all"
+        yield Open(f"segment {name} on rank {device}", why, NOT_FOLLOWED)
 
 
 def missing_of(table: Reference) -> Iterator[Open]:

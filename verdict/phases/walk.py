@@ -30,6 +30,7 @@ from verdict.phases.summary import (
     refuted_of,
     side_of,
     trained_weights,
+    unlike_of,
     walked,
 )
 from verdict.report import Due, Open, Proofs, Report, Verdict
@@ -167,6 +168,7 @@ def _examined(
     )
     still_open = (
         *gaps_of(walks),
+        *unlike_of(parallel),
         *missing,
         *(open_gap(gap) for one, walk in pairs for gap in undecided(one, walk)),
         *open_of(stages, outcomes),
