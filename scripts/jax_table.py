@@ -66,6 +66,9 @@ EXAMPLES = (
     Example("equinox_model.py:build_old", "the same, XLA's older propagation"),
     Example("flax_model.py:build", "flax's (linen) dense layers and layer norm as they are, SGD with momentum: data"),
     Example("flax_model.py:build_tensor", "data x tensor"),
+    Example("flax_attention.py:build", "flax's own attention and layer norms, with biases, `optax.adamw`: data"),
+    Example("flax_attention.py:build_tensor", "tensor, by heads"),
+    Example("flax_attention.py:build_both", "data x tensor"),
 )
 
 

@@ -35,7 +35,9 @@ def main(folder: Path) -> None:
 
 
 def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
     size = job["mebibytes"] << 20
+    size = size if hard == resource.RLIM_INFINITY else min(size, hard)
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     gc.disable()  # what is imported stays
     jax = _jax(job["devices"])

@@ -1,4 +1,4 @@
-"""What is accumulated once in a step is one thing from then on, and optimizers take it; before, it is zero."""
+"""What is accumulated once in a step is one thing from then on, and a step on it takes that; before, it is zero."""
 
 from dataclasses import replace
 

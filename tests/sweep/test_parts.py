@@ -8,7 +8,7 @@ import pytest
 from verdict.sweep.elements import Elements, Kind
 from verdict.sweep.flow import MEAN, SUM, Flow, Place, Step
 from verdict.sweep.multiple import multiple
-from verdict.sweep.parts import Parts, by_parts
+from verdict.sweep.parts import Parts, by_parts, is_part
 from verdict.sweep.trace import Keys, Trace
 
 SUMMED = "aten.sum.dim_IntList"
@@ -16,15 +16,17 @@ HERE = Place(0, 0, "here")
 
 
 class Traced:
-    """Two sums over rows on one device, of `x` and of `y`, and the same of half the rows of each on two ranks."""
+    """Two sums over rows on one device, of `x` and of `y`, and the same of half the rows of each on two ranks, if only
+    of some columns.
+    """
 
-    def __init__(self, times=1, axis=0):
+    def __init__(self, times=1, axis=0, columns=slice(3)):
         self.elements = Elements()
         self.single, self.parallel = (Trace(Flow(0, (), (), ()), []) for _ in range(2))
         given = [self.elements.block(Kind.GIVEN, k, 0, (4, 3)) for k in range(2)]
         self.totals = [self.add(Kind.SINGLE, self.single, ids, 0) for ids in given]
         scaled = [multiple(self.single, self.elements, ids, Fraction(times)) if times > 1 else ids for ids in given]
-        ranks = [[self.add(Kind.PARALLEL, self.parallel, ids[rows], axis) for ids in scaled]
+        ranks = [[self.add(Kind.PARALLEL, self.parallel, ids[rows, columns], axis) for ids in scaled]
                  for rows in (slice(2), slice(2, 4))]  # fmt: skip
         self.buffers = [np.concatenate(made) for made in ranks]
 
@@ -32,7 +34,7 @@ class Traced:
         number = len(trace.flow.steps)
         step = Step(SUMMED, (), (len(trace.ids),), {"dim": (axis,), "keepdim": False}, 0, HERE)
         trace.flow = Flow(number + 1, (), (*trace.flow.steps, step), ())
-        made = self.elements.block(kind, number, 0, (3,))
+        made = self.elements.block(kind, number, 0, ids.shape[1:])
         trace.ids.append(made)
         trace.reads.append((ids,))
         trace.made.append((made,))
@@ -50,9 +52,11 @@ class Traced:
         self.parallel.made.append((made,))
         self.buffers = [made]
 
+    def parts(self):
+        return Parts(self.parallel, self.single, self.elements, Keys(), {SUMMED: (0, 1)})
+
     def asked(self, op, places=range(6)):
-        parts = Parts(self.parallel, self.single, self.elements, Keys(), {SUMMED: (0, 1)})
-        return by_parts(op, self.buffers, np.array(list(places), dtype=np.int64), parts)
+        return by_parts(op, self.buffers, np.array(list(places), dtype=np.int64), self.parts())
 
 
 @pytest.mark.parametrize(("op", "times"), [(SUM, 1), (MEAN, 2)])
@@ -70,6 +74,29 @@ def test_sums_of_sums_are_looked_into(inner, outer, times):
     np.testing.assert_array_equal(traced.asked(outer), np.concatenate(traced.totals))
     x, y = traced.totals
     np.testing.assert_array_equal(traced.asked(outer, (5, 0, 3)), [y[2], x[0], y[0]])
+
+
+@pytest.mark.parametrize("columns", [slice(2), slice(1, 3), slice(2, 0, -1)])
+def test_some_of_the_columns_are_those_of_the_whole(columns):
+    traced = Traced(columns=columns)
+    due = np.concatenate([total[columns] for total in traced.totals])
+    np.testing.assert_array_equal(traced.asked(SUM, range(4)), due)
+
+
+def test_rows_of_one_rank_alone_are_no_columns_of_the_whole():
+    traced = Traced(columns=slice(2))
+    traced.buffers[1] = traced.buffers[0]
+    assert (traced.asked(SUM, range(4)) == -1).all()
+
+
+def test_a_part_is_made_as_the_whole_is_of_some_of_what_that_reads():
+    traced = Traced(columns=slice(2))
+    parts = traced.parts()
+    for number, step in enumerate(traced.parallel.flow.steps):
+        assert is_part(step, traced.parallel.reads[number], 0, parts)
+    step, (read,) = traced.parallel.flow.steps[0], traced.parallel.reads[0]
+    assert not is_part(step, (read + traced.elements.count,), 0, parts)
+    assert not is_part(step._replace(attrs={"dim": (1,), "keepdim": False}), (read,), 0, parts)
 
 
 def test_what_is_scaled_otherwise_is_a_multiple():

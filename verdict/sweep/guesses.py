@@ -228,11 +228,13 @@ def by_scaled_reads(
 
 def by_reads(steps: Sequence[int], reads: Sequence[Ids], position: int, ids: Ids, single: Trace) -> Guess | None:
     """What an output of counts, places or truth values may be: of one of these single-device steps, which have the same
-    operator, the rows that it makes of the same elements. What is one element all over does not say which rows.
+    operator, the rows that it makes of the same elements; of several, the one that reads most of what is read. What is
+    one element all over does not say which rows.
     """
     if not reads or not ids.size:
         return None
     told = next((k for k, read in enumerate(reads) if read.size and read.min() != read.max()), 0)
+    found: list[tuple[int, Guess]] = []
     for number in steps:
         step, own = single.flow.steps[number], single.reads[number]
         value = step.outputs[position] if position < len(step.outputs) else ABSENT
@@ -243,8 +245,9 @@ def by_reads(steps: Sequence[int], reads: Sequence[Ids], position: int, ids: Ids
         apart = [axis for axis in range(ids.ndim) if ids.shape[axis] != due.shape[axis]]
         if len(apart) == 1 and rows + ids.shape[apart[0]] <= due.shape[apart[0]]:
             part = np.take(due, np.arange(rows, rows + ids.shape[apart[0]]), axis=apart[0])
-            return np.arange(ids.size), part.ravel()
-    return None
+            others = sum(not np.isin(*pair).all() for pair in zip(reads, own, strict=False))
+            found.append((others, (np.arange(ids.size), part.ravel())))
+    return min(found, key=lambda each: each[0])[1] if found else None
 
 
 def _rows(part: Ids, whole: Ids) -> int | None:

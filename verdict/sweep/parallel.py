@@ -16,7 +16,7 @@ from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
 from verdict.sweep.guesses import Guess, Guesses, beside, by_reads, by_scaled_reads, is_steady
 from verdict.sweep.noise import is_flat, is_noise, rounded
-from verdict.sweep.parts import Parts, by_parts
+from verdict.sweep.parts import Parts, by_parts, is_part
 from verdict.sweep.trace import Trace
 
 Outputs = tuple[Ids | None, ...]
@@ -159,7 +159,7 @@ def _guessed(
             told = _told(guess, step.op, reads, noise, parts)
             if told and (number, position, told[1].tobytes()) not in guesses.refused:
                 guess = told
-            if guess is None:
+            if guess is None and not is_part(step, reads, position, parts):
                 guess = guesses.nothing(number, position, arrays, follower)
         if guess is not None:
             claims.append(Claim(ids.ravel()[guess[0]], guess[1], number, position))

@@ -5,7 +5,7 @@ Each rank's part is made by a step of one operator, of elements that one single-
 sum of the parts may be what that step makes of all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import NamedTuple
@@ -13,10 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.graph import ABSENT
-from verdict.sweep.elements import Elements, Ids, Kind
-from verdict.sweep.flow import MEAN, SUM
+from verdict.ops import Array
+from verdict.sweep.elements import Block, Elements, Ids, Kind
+from verdict.sweep.flow import CANNOT, MEAN, SUM, Step, attempt
 from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.trace import Keys, Trace
+
+SAME = 1e-9
+"""How near, relative to the value, sums of random numbers are that are added up in another order."""
 
 
 class Parts(NamedTuple):
@@ -42,6 +46,13 @@ def by_parts(op: str, reads: Sequence[Ids], places: Ids, parts: Parts) -> Ids:
     return found
 
 
+def is_part(step: Step, reads: Sequence[Ids], output: int, parts: Parts) -> bool:
+    """Whether a single-device step that is alike reads all that a step reads, if other multiples of it: what the step
+    makes may be a part of what that one makes, which a sum over ranks tells.
+    """
+    return next(_wholes([step], [reads], output, Fraction(1), parts), None) is not None
+
+
 def _weight(op: str, reads: Sequence[Ids]) -> Fraction:
     return Fraction(1, len(reads)) if op == MEAN else Fraction(1)
 
@@ -61,31 +72,74 @@ def _made(factor: Fraction, each: Ids, parts: Parts) -> tuple[Ids, Ids]:
         rows = [ids.ravel()[places] for reads in read for ids in reads]
         inner, ids = _made(factor * _weight(op, read[0]), np.array(rows), parts)
         return beside[inner], ids
-    due = _whole(owners, blocks[0].output, factor, parts)
-    if due is None or due.shape != blocks[0].shape:
-        return beside, np.full(len(beside), -1, dtype=np.int64)
-    return beside, due.ravel()[places]
-
-
-def _whole(owners: Sequence[int], output: int, factor: Fraction, parts: Parts) -> Ids | None:
-    """What a single-device step makes of all that these parallel steps read, as many times as they read multiples."""
     steps = [parts.parallel.flow.steps[owner] for owner in owners]
+    whole = next(_wholes(steps, read, blocks[0].output, factor, parts), None)
+    due = None if whole is None else _due(whole, steps[0], blocks[0], parts)
+    return beside, np.full(len(beside), -1, dtype=np.int64) if due is None else due.ravel()[places]
+
+
+class _Whole(NamedTuple):
+    """A single-device step that reads all of what the parts of a sum are made of. ids: what it makes. bases: what each
+    part is made of, as the step reads it. times: how many times that is what the parts add up to.
+    """
+
+    step: int
+    ids: Ids
+    bases: Sequence[Sequence[Ids]]
+    times: Fraction
+
+
+def _wholes(
+    steps: Sequence[Step], reads: Sequence[Sequence[Ids]], output: int, factor: Fraction, parts: Parts
+) -> Iterator[_Whole]:
+    """The single-device steps that read all that some parallel steps read, if other multiples of it."""
     key = parts.keys.of(steps[0])
     if any(parts.keys.of(step) != key for step in steps):
-        return None
-    read = [[unscaled(parts.single, parts.elements, ids) for ids in parts.parallel.reads[owner]] for owner in owners]
-    times = {prod((known[1] for known in each if known is not None), start=factor) for each in read}
+        return
+    known = [[unscaled(parts.single, parts.elements, ids) for ids in own] for own in reads]
+    times = {prod((found[1] for found in each if found is not None), start=factor) for each in known}
     if len(times) > 1:
-        return None
+        return
+    (scale,) = times
     bases = [
-        [ids if known is None else known[0] for known, ids in zip(each, parts.parallel.reads[owner], strict=True)]
-        for each, owner in zip(read, owners, strict=True)
+        [ids if found is None else found[0] for found, ids in zip(each, own, strict=True)]
+        for each, own in zip(known, reads, strict=True)
     ]
     for number in parts.alike[steps[0].op]:
         step, own = parts.single.flow.steps[number], parts.single.reads[number]
         value = step.outputs[output] if parts.keys.of(step) == key else ABSENT
         ids = parts.single.ids[value] if value != ABSENT else None
         if ids is not None and all(np.isin(*pair).all() for each in bases for pair in zip(each, own, strict=True)):
-            (scale,) = times
-            return ids if scale == 1 else multiple(parts.single, parts.elements, ids, scale)
-    return None
+            yield _Whole(number, ids, bases, scale)
+
+
+def _due(whole: _Whole, step: Step, block: Block, parts: Parts) -> Ids | None:
+    """What parts add up to, of which one is a block: all that the single-device step makes, or some of it, as where a
+    rank has its own heads of some rows alone. Which, random numbers in the place of what is read tell.
+    """
+    ids = whole.ids if whole.ids.shape == block.shape else _some(whole, step, block.output, parts)
+    if ids is None or whole.times == 1:
+        return ids
+    return multiple(parts.single, parts.elements, ids, whole.times)
+
+
+def _some(whole: _Whole, step: Step, output: int, parts: Parts) -> Ids | None:
+    """Those elements of what a single-device step makes that the sum of the parts is, whatever is read; None where some
+    are several, or none.
+    """
+    numbers = np.random.default_rng(0).normal(size=parts.elements.count)
+
+    def made(reads: Sequence[Ids]) -> Array | None:
+        return attempt(step, [numbers[ids] for ids in reads])[output]
+
+    try:
+        full, each = made(parts.single.reads[whole.step]), [made(reads) for reads in whole.bases]
+    except CANNOT:
+        return None
+    if full is None or any(part is None for part in each):
+        return None
+    total = np.sum(np.array(each, dtype=np.float64), axis=0)
+    equal = np.isclose(total.ravel()[:, None], np.asarray(full, dtype=np.float64).ravel()[None, :], rtol=SAME, atol=0)
+    if not (equal.sum(axis=1) == 1).all():
+        return None
+    return np.asarray(whole.ids.ravel()[equal.argmax(axis=1)], dtype=np.int64).reshape(total.shape)

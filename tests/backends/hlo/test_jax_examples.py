@@ -32,10 +32,16 @@ def test_a_model_of_equinox_is_proved_as_it_is(function, assert_jax_equivalent):
     assert_jax_equivalent(f"{EXAMPLES}/equinox_model.py:{function}")
 
 
-@pytest.mark.parametrize("function", ["build", "build_tensor"])
-def test_a_model_of_flax_is_proved_as_it_is(function, assert_jax_equivalent):
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("flax_model.py:build", "flax_model.py:build_tensor"),
+        *("flax_attention.py:build", "flax_attention.py:build_tensor", "flax_attention.py:build_both"),
+    ],
+)
+def test_a_model_of_flax_is_proved_as_it_is(name, assert_jax_equivalent):
     pytest.importorskip("flax", reason="it makes the model; it is not installed")
-    assert_jax_equivalent(f"{EXAMPLES}/flax_model.py:{function}")
+    assert_jax_equivalent(f"{EXAMPLES}/{name}")
 
 
 def test_microbatches_in_the_wrong_order_are_refuted():
