@@ -211,7 +211,7 @@ _ALL = (
     Code(
         "cut-short",
         "the run was ended at a limit, or interrupted",
-        "A note: the verdict was reached, and a limit of time or memory, or an interrupt, before causes and repairs were.",
+        "A note: the verdict was reached, and a limit of time or memory, or an interrupt, before causes were.",
         "verdict --sm SINGLE --pm PARALLEL --time-limit 5",
         "Give more: --time-limit, --memory-limit.",
         "None.",
