@@ -128,6 +128,22 @@ def test_no_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert capsys.readouterr().err == "verdict: there was no memory left; nothing was decided\n"
 
 
+def test_an_interrupt_of_what_explains_the_verdict_leaves_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("verdict.pipeline.explain", interrupted)
+    monkeypatch.setattr(sys, "argv", ["verdict", SINGLE, PARALLEL])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.err) == (0, "")
+    assert told.out.startswith("PROVED")
+    assert "it was interrupted" in told.out
+
+
 def test_commands_and_options_are_completed() -> None:
     completing = {"_VERDICT_COMPLETE": "bash_complete"}
     command = [sys.executable, "-c", "from verdict.cli import cli; cli(prog_name='verdict')"]

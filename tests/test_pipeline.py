@@ -10,7 +10,7 @@ from tests.tape import Tape
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options
-from verdict.pipeline import verify
+from verdict.pipeline import Interrupted, verify
 from verdict.report import Verdict
 
 
@@ -41,6 +41,29 @@ def test_the_phases_are_told_in_their_order():
     assert phases == sorted(phases, key=("check", "lineage", "stage", "prove", "report", "repair").index)
     counted = [done for phase, done in told.counted if phase == "prove"]
     assert counted == list(range(len(counted)))
+
+
+def halved():
+    """The parallel plan whose ranks do not add up the parts of a sum."""
+    dropped = lambda node: node._replace(op="identity", attrs=())  # noqa: E731
+    return rewrite_where(mlp(tp=2), "all_reduce", dropped)
+
+
+@pytest.mark.parametrize("parallel", [halved(), mlp(tp=2)], ids=["refuted", "proved"])
+def test_an_interrupt_leaves_the_verdict_that_was_reached(parallel, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    whole = verify(mlp(), parallel, Options(workers=0, solver=FAST))
+    monkeypatch.setattr("verdict.pipeline.explain", interrupted)
+    with pytest.raises(Interrupted) as ended:
+        verify(mlp(), parallel, Options(workers=0, solver=FAST))
+    assert ended.value.report.verdict is whole.verdict
+    assert [note.code for note in ended.value.report.notes][-1] == "cut-short"
+    monkeypatch.setattr("verdict.pipeline.walk", interrupted)
+    with pytest.raises(KeyboardInterrupt) as nothing:
+        verify(mlp(), parallel, Options(workers=0, solver=FAST))
+    assert not isinstance(nothing.value, Interrupted)
 
 
 def test_sides_exchanged_or_of_other_models_are_a_question_that_cannot_be_put():

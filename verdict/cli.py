@@ -37,7 +37,7 @@ from verdict.mutate.command import mutate_command
 from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.phases import Query, known_assumptions, script_of
-from verdict.pipeline import verify
+from verdict.pipeline import Interrupted, verify
 from verdict.progress import Bar
 from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Measured, Report, show
@@ -196,7 +196,10 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         observer.begin(Phase.LOAD)
         plans = _loaded((single, parallel), options.limits, given["called"], partial(observer.advance, Phase.LOAD))
         require_known("--deny-assumption", given["denied"], known_assumptions(plans))
-        report = verify(*plans, options, observer)
+        try:
+            report = verify(*plans, options, observer)
+        except Interrupted as interrupt:
+            report = interrupt.report
         observer.end()
     measured = watch.measured(options.workers)
     _tell(report, measured, outputs, given)

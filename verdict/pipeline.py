@@ -41,6 +41,14 @@ MANY_NODES = 20_000
 """From how many nodes of the parallel plan on repairs are looked for beside what else is asked: they take a second."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interrupt, from the terminal or by a signal, when the verdict was reached. report: what stands."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
+
+
 def verify(
     single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT, causes: bool = True
 ) -> Report:
@@ -48,7 +56,8 @@ def verify(
 
     Each answer stands by itself, and the last one within the limits is the best: what is ended before it is decided is
     UNKNOWN. causes: whether it is asked, too, what makes a plan wrong that is refuted, which may take longer than to
-    refute it. Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
+    refute it. Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common;
+    Interrupted for an interrupt when it is decided.
     """
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
@@ -59,6 +68,10 @@ def verify(
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))
+    except KeyboardInterrupt:
+        if report.verdict is Verdict.UNKNOWN:
+            raise
+        raise Interrupted(_cut_short(report, "it was interrupted")) from None
     return report
 
 

@@ -12,6 +12,7 @@ from tests.values.outline import verdict as outline_verdict
 from verdict.backends.generator import Sizes, generate
 from verdict.mutate import mutate
 from verdict.sweep import sweep
+from verdict.sweep.sweep import UNASKED
 
 SMALL = {"layers": 1, "hidden": 8, "heads": 2, "seq": 4, "batch": 4, "vocab": 8, "ffn": 8}
 MESHES = {
@@ -280,3 +281,18 @@ def test_a_piece_has_the_size_that_its_group_makes(ranks, verdicts):
         "  c activation", "  s activation [4]\n  c activation"
     )
     assert outline_verdict(single, several, rank=2) in verdicts
+
+
+def test_where_nothing_is_to_be_proved_numbers_alone_are_asked(monkeypatch):
+    """What explains a refuted plan asks for no proof of what numbers do not tell apart: it may take minutes."""
+    right, wrong = twins(UNEVEN)
+    proofs = []
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "decide", lambda *_: proofs.append(1) or [])
+    alike = sweep(*right, OPTIONS, proves=False)
+    apart = sweep(*wrong, OPTIONS, proves=False)
+    assert not proofs
+    assert not alike.is_refuted
+    assert [why for _, why in alike.open] == [UNASKED]
+    assert [item.result for item in apart.different] == [item.result for item in sweep(*wrong, OPTIONS).different]
+    sweep(*right, OPTIONS)
+    assert proofs

@@ -102,7 +102,8 @@ def _corrected(query: Query, report: Report) -> Report:
     What the walk says of a plan that is built otherwise than the single-device plan may be beside the point, so causes
     that corrections show replace it. The walk's findings stay where they say more: where both find the same, unless
     the walk speaks of results alone that a node far before makes wrong, or of parts of what is no sum; and where it
-    takes more corrections than the walk has findings, as some of them then mend a little by chance.
+    takes more corrections than the walk has findings, as some of them then mend a little by chance. What is refuted
+    need not be proved to be equal elsewhere: nothing is corrected that numbers do not show here.
     """
     single, parallel = query.values
     recorded = is_recorded(parallel)
@@ -110,7 +111,7 @@ def _corrected(query: Query, report: Report) -> Report:
     told = {finding.code for finding in report.findings}
     if not small or told & MATTERS_OF_FORM:
         return report
-    swept = sweep(single, parallel, query.options)
+    swept = sweep(single, parallel, query.options, proves=False)
     nothing_told = told == {UNEXPLAINED}
     most = MANY if nothing_told else max(len(report.findings), FEW)
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()

@@ -210,8 +210,8 @@ _ALL = (
     ),
     Code(
         "cut-short",
-        "the run was ended at a limit",
-        "A note: the verdict was reached, and the limit of time or memory before its causes and repairs were found.",
+        "the run was ended at a limit, or interrupted",
+        "A note: the verdict was reached, and a limit of time or memory, or an interrupt, before causes were.",
         "verdict --sm SINGLE --pm PARALLEL --time-limit 5",
         "Give more: --time-limit, --memory-limit.",
         "None.",

@@ -53,16 +53,20 @@ OTHER = 1
 TURNS = 4
 """How often other seeds are drawn until some tell plans apart that are known to differ: about as many as showed it."""
 
+UNASKED = "numbers do not tell the plans apart, and nothing more was asked"
+
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
 
 
 def sweep(
     single: Plan, parallel: Plan, options: Options, progress: Progress = uncounted,
     most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None, most_full: int | None = None,
+    proves: bool = True,
 ) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
 
-    proofs: what was proved of other plans in this process.
+    proofs: what was proved of other plans in this process. proves: whether anything is proved of plans that numbers do
+    not tell apart.
 
     Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
     larger ones than those, with at most so many operations. Raises InternalError where these contradict each other.
@@ -81,10 +85,10 @@ def sweep(
             smallest = _smallest(single, parallel, binding, not small and is_much(own))
         _require_few(smallest or own)
         if smallest is None:
-            found = _swept(own, options, proofs, progress)
+            found = _swept(own, options, proofs, progress, proves)
         else:
             larger = on_numbers(single, parallel, binding, smallest, most_operations)
-            found = _reduced(own, smallest, larger, options, proofs, progress, small)
+            found = _reduced(own, smallest, larger, options, proofs, progress, small, proves)
     except Faulty as error:
         return Swept(fault=error.fault)
     if not found.unusual:
@@ -94,17 +98,19 @@ def sweep(
 
 
 def _reduced(
-    own: Reduced, smallest: Reduced, larger: Larger, options: Options, proofs: Proofs, progress: Progress, small: bool
-) -> Swept:
+    own: Reduced, smallest: Reduced, larger: Larger, options: Options, proofs: Proofs, progress: Progress, small: bool,
+    proves: bool,
+) -> Swept:  # fmt: skip
     """What is found at reduced shapes; where that leaves something open and own shapes are `small`, at these."""
+    plans = own.single, own.parallel, own.binding
     try:
-        found = _at_two_shapes(own.single, own.parallel, own.binding, smallest, larger, options, proofs, progress)
+        found = _at_two_shapes(*plans, smallest, larger, options, proofs, progress, proves)
     except Faulty:
         if not small:
             raise
-        return _swept(own, options, proofs, progress)
+        return _swept(own, options, proofs, progress, proves)
     is_left = not found.is_refuted and bool(found.open or found.unusual)
-    return _swept(own, options, proofs, progress) if small and is_left else found
+    return _swept(own, options, proofs, progress, proves) if small and is_left else found
 
 
 def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:
@@ -146,7 +152,7 @@ def _require_few(reduced: Reduced) -> None:
 
 def _at_two_shapes(
     single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, larger: Larger, options: Options,
-    proofs: Proofs, progress: Progress,
+    proofs: Proofs, progress: Progress, proves: bool,
 ) -> Swept:  # fmt: skip
     """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it.
 
@@ -159,11 +165,11 @@ def _at_two_shapes(
         shown = _apart(single, parallel, binding, smallest, larger, options) if options.solver.exhibit else None
         return shown or found
     options = replace(options, solver=replace(options.solver, bounds=False))
-    found = replace(_swept(smallest, options, proofs, progress), shapes=SMALLEST, larger=larger.at)
+    found = replace(_swept(smallest, options, proofs, progress, proves), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and not (found.open or found.unusual):
         other = shrink(single, parallel, binding, OTHER)
         if other.small[0].logicals != smallest.small[0].logicals:
-            second = _swept(other, options, proofs, progress)
+            second = _swept(other, options, proofs, progress, proves)
             established, open_ = found.established & second.established, (*found.open, *second.open)
             unusual = found.unusual or second.unusual
             found = replace(second, shapes=TWO_SHAPES, larger=larger.at, established=established, open=open_)
@@ -202,7 +208,7 @@ def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) ->
     raise InternalError(problem)
 
 
-def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progress) -> Swept:
+def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progress, proves: bool) -> Swept:
     single, parallel, _, small = reduced
     flows = flows_of(reduced)
     integers = domains(single, small[0])
@@ -212,6 +218,8 @@ def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progres
     values, compared = both.values, both.compared
     if both.unusual:
         return Swept(compared.total, unusual=True, steps=len(flows[1].steps))
+    if not proves:
+        return Swept(compared.total, open=((parallel.source, UNASKED),), steps=len(flows[1].steps))
     rests = fading(flows, values)
     if rests is not None:
         return Swept(compared.total, open=(rests,), steps=len(flows[1].steps))
