@@ -6,6 +6,7 @@ from tests.builders import answer, ask, codes
 from verdict.backends.text import read
 from verdict.report import Verdict
 
+NEARLY = 1.000000001
 SINGLE = """verdict-plan 1
 mesh dp=1
 batch x 0
@@ -82,3 +83,17 @@ def test_what_is_subtracted_may_not():
     report = ask(*plans("sub", "send_b", "send_a"))
     assert report.verdict is Verdict.REFUTED
     assert "wrong-order" in codes(report)
+
+
+@pytest.mark.parametrize(("order", "is_right"), [(("send_a", "send_b"), True), (("send_b", "send_a"), False)])
+def test_what_numbers_hardly_show_is_not_proved_by_one_microbatch(order, is_right):
+    """One addend is scaled by a factor that rounding hides: only one microbatch scales the one that is due."""
+    declared, summed = "  both activation", "  both = add(a, b)"
+    scaled = f"  c = mul(a) other={NEARLY}\n  both = add(c, b)"
+    changed = {declared: f"  c activation {{shape}}\n{declared}", summed: scaled}
+    single, parallel = SINGLE.format(op="add"), PARALLEL.format(op="add", first=order[0], second=order[1])
+    for old, new in changed.items():
+        single = single.replace(old, new.format(shape="float32 [8, 4]"))
+        parallel = parallel.replace(old, new.format(shape="float32 [4, 4]"))
+    report = ask(read(single.encode(), "single"), read(parallel.encode(), "parallel"))
+    assert (report.verdict is Verdict.PROVED) is is_right

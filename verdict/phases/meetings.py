@@ -18,12 +18,12 @@ FEW_STEPS = 20_000
 def in_any_order(query: Query, examined: Examined) -> Examined:
     """What was examined. Where nothing is wrong with the plan's form but that nodes meet others in other microbatches,
     and all results agree on numbers, nothing follows from that form: two gradients that are added up may arrive in
-    either order. No microbatch stands for all then, and what the walk says of one is said of nothing else.
+    either order. No microbatch stands for all then: that they compute the same is for the sweep to prove, of all.
     """
     structural = examined.raw.structural
     if not structural or not all(map(_is_of_meetings, structural)) or not agree(query):
         return examined
-    return examined._replace(raw=Raw())
+    return examined._replace(raw=Raw(), uneven=True)
 
 
 def agree(query: Query) -> bool:

@@ -40,7 +40,8 @@ Answers = Callable[[Query], Iterator[Report]]
 class Examined(NamedTuple):
     """The report with the findings as they were made, and what it was made from: the walked columns, the outcome of
     every distinct stage, what was found at the door and about the results, the stages, and what the single-device plan
-    leaves without a question. ran: whether both plans were run on numbers, from end to end.
+    leaves without a question. ran: whether both plans were run on numbers, from end to end. uneven: whether nodes meet
+    others in some microbatches than in others: what is walked of one microbatch proves nothing of the plan.
     """
 
     report: Report
@@ -50,3 +51,4 @@ class Examined(NamedTuple):
     stages: Cut = Cut((), ())
     missing: tuple[Open, ...] = ()
     ran: bool = False
+    uneven: bool = False

@@ -32,7 +32,7 @@ def sweep(query: Query, examined: Examined) -> Examined:
     if most is not None and engine.steps_of(query.parallel) > most:
         return examined
     query.observer.begin(Phase.SWEEP)
-    between = by_blocks_of_ranks(query) or between_cut_points(query, examined)
+    between = None if examined.uneven else by_blocks_of_ranks(query) or between_cut_points(query, examined)
     if between is not None:
         return between
     one = None if query.options.exhaustive else _one_replica(query, examined.report)
