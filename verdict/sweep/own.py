@@ -26,6 +26,8 @@ MOST_TOLD = 1_000
 the others by an indicator, and these are multiplied. Of 32 ids of 64 rows a proof takes minutes, of 8 of 16 a tenth of
 a second.
 """
+MANY_TOLD = 200
+"""From so many on reduced shapes are tried first: of 32 labels of 10 words a loss took four seconds, and one there."""
 
 
 def is_small(single: Plan, parallel: Plan) -> bool:
@@ -51,7 +53,7 @@ def is_computed(own: Reduced) -> bool:
 
 def is_long(own: Reduced) -> bool:
     """Whether reduced shapes are tried before own ones."""
-    return operations_of(own) > MOST_SHORT
+    return operations_of(own) > MOST_SHORT or _told(own) > MANY_TOLD
 
 
 def is_much(own: Reduced) -> bool:
