@@ -61,6 +61,7 @@ BESIDE: Mapping[str, str] = {
         "plans_with_draws_are_run_and_verified "
         "a_draw_says_from_which_state",
     "torch/test_recorded.py":
+        "a_rank_is_recorded_alike_whatever_else_is_recorded "
         "all_ranks_together_compute_what_one_device_computes "
         "gpt2_on_ranks_computes_what_one_device_computes",
     "torch/test_rooted.py": "a_sum_that_one_rank_has_is_what_it_tells_the_others",
@@ -102,11 +103,13 @@ BESIDE: Mapping[str, str] = {
         "a_sampled_entry_that_comes_out_otherwise_discredits_the_cache",
     "batches/test_check.py": "the_page_shows_a_project_that_is_proved",
     "batches/test_cluster.py": "a_task_that_its_worker_never_survives_is_unknown the_command_tells_the_same_report",
+    "batches/test_recordings.py": "a_real_program_is_recorded_once_and_told_the_same",
     "campaigns/test_spread.py": "questions_that_are_spread_have_the_same_answers",
     "campaigns/test_ways.py": "all_ways_agree",
     "diagnose/test_repro.py": "nothing_to_show_is_no_script a_script_without_a_mismatch_exits_0",
     "diagnose/test_told_first.py": "the_cause_is_told_first_of_experts",
     "graph/test_looks.py": "a_plan_that_was_pickled_has_looks_of_its_own",
+    "layers/test_by_layers.py": "the_story_asks_few_layers_first_and_then_the_whole",
     "lineage/test_blind_spots.py": "what_changes_no_value_is_not_refuted",
     "lineage/test_replicas.py": "what_is_proved_does_not_grow_with_the_replicas",
     "lineage/test_resumed.py": "the_search_walks_on_from_the_plan_that_it_repairs",

@@ -22,7 +22,7 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     **{f"{file}::test_{name}": NONE for file, names in BESIDE.items() for name in names.split()},
     "": ALL,
     # Faults of each kind in a plan of many layers, and such plans the slow way, too.
-    "layers/test_by_layers.py::test_a_fault_is_never_proved_by_the_other_layers": 4,
+    "layers/test_by_layers.py::test_a_fault_is_never_proved_by_the_other_layers": 2,
     "layers/test_by_layers.py::test_it_says_of_all_layers_what_is_said_without_it": ("plain", "microbatches"),
     "layers/test_by_layers.py::test_so_it_does_of_blocks_in_the_order_of_ranks": NONE,
     "layers/test_moved.py::test_rows_that_are_home_after_few_layers_are_not_proved": ("9",),

@@ -65,6 +65,15 @@ class Terms:
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
 
+    def __enter__(self) -> "Terms":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of all terms, which hold this and are held by it: what nobody else holds is freed at once, without a
+        garbage collector, and nothing can be made any more.
+        """
+        vars(self).clear()
+
     def _intern(self, kind: Kind, key: Any, args: tuple[Term, ...], data: Any, sign: Sign, total: bool) -> Term:
         found = self._interned.get((kind, key))
         if found is None:

@@ -39,15 +39,16 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
             return Proved((("same", stage.signature.arity),))
         why = f"{stage.signature.op} cannot be run at reduced shapes: {error}"
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(why)
-    misshapen = _misshapen(question)
-    if misshapen:
-        return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(f"{stage.signature.op}: {misshapen}")
-    return decide(
-        question,
-        lambda: goals(stage, columns, exhaustive, on(PlainTerms())),
-        options,
-        lambda proved: _besides(stage, columns, options, exhaustive, proved),
-    )
+    with question.terms:
+        misshapen = _misshapen(question)
+        if misshapen:
+            return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(f"{stage.signature.op}: {misshapen}")
+        return decide(
+            question,
+            lambda: goals(stage, columns, exhaustive, on(PlainTerms())),
+            options,
+            lambda proved: _besides(stage, columns, options, exhaustive, proved),
+        )
 
 
 def _linear(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome | None:
@@ -115,8 +116,9 @@ def _at_other_sizes(stage: Stage, columns: int, options: SolverOptions, exhausti
         question = obligation(stage, columns, exhaustive, OTHER)
     except CANNOT as error:
         return Unknown(f"{stage.signature.op} cannot be run at other reduced shapes: {error}")
-    misshapen = _misshapen(question)
-    return Unknown(f"{stage.signature.op}: {misshapen}") if misshapen else check(question, options)
+    with question.terms:
+        misshapen = _misshapen(question)
+        return Unknown(f"{stage.signature.op}: {misshapen}") if misshapen else check(question, options)
 
 
 def _misshapen(question: Obligation) -> str:

@@ -32,9 +32,10 @@ def prove(
     known: what was proved before, and need not be proved again. What is proved is put to the solvers anew, as plain
     arithmetic. Raises InternalError where one shows the contrary.
     """
-    terms, cone = Terms(), Cone((), tuple(single))
-    execution, plainly = Execution(traces, cone, terms), Execution(traces, cone, PlainTerms())
-    return tuple(_prove(execution, plainly, claim, terms, options, known) for claim in claims)
+    cone = Cone((), tuple(single))
+    with Terms() as terms:
+        execution, plainly = Execution(traces, cone, terms), Execution(traces, cone, PlainTerms())
+        return tuple(_prove(execution, plainly, claim, terms, options, known) for claim in claims)
 
 
 def _prove(
@@ -44,13 +45,13 @@ def _prove(
     """Of a choice of what need not have a value, the parallel side may do with less than it has (`FewerValues`)."""
     traces, cone = execution.traces, Cone((), tuple(execution.unfolded))
     if is_infinite(traces, claim, execution.unfolded):
-        terms = Terms()
-        return _decided(Guarded(traces, cone, terms), plainly, claim, terms, options, known)
+        with Terms() as guarded:
+            return _decided(Guarded(traces, cone, guarded), plainly, claim, guarded, options, known)
     outcome = _decided(execution, plainly, claim, terms, options, known)
     if isinstance(outcome, Proved) or not terms.gates or is_exact(traces, claim):
         return outcome
-    fewer = Terms()
-    return _decided(FewerValues(traces, cone, fewer), plainly, claim, fewer, options, known)
+    with Terms() as fewer:
+        return _decided(FewerValues(traces, cone, fewer), plainly, claim, fewer, options, known)
 
 
 def _decided(
