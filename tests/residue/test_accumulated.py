@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.residue.test_between import OPTIONS
-from tests.residue.test_flat import between
+from tests.residue.test_flat import assert_no_fault_is_proved, between
 from verdict.backends.generator import Sizes, generate
 from verdict.backends.torch.oracle import oracle
-from verdict.concrete import AGREE, DIFFER
-from verdict.errors import VerdictError
+from verdict.concrete import DIFFER
 from verdict.graph import ACCUMULATOR
-from verdict.mutate import mutate
 from verdict.pipeline import verify
 from verdict.report import Verdict
 
@@ -65,16 +63,4 @@ def test_what_several_microbatches_accumulate_is_not_what_one_adds():
 
 
 def test_no_fault_is_proved():
-    single, parallel = plans()
-    truth, proved, refused = oracle(1, 2), 0, 0
-    for mutant in mutate(parallel, 1, 40):
-        try:
-            report = between(single, mutant.plan)
-        except VerdictError:
-            continue
-        refused += report is None
-        if report is not None:
-            proved += 1
-            assert truth(single, mutant.plan)[0] == AGREE, (mutant.kind, mutant.description)
-    assert proved > 0
-    assert refused > 10
+    assert_no_fault_is_proved(*plans(), 40)

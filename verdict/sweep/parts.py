@@ -5,7 +5,7 @@ Each rank's part is made by a step of one operator, of elements that one single-
 sum of the parts may be what that step makes of all of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import NamedTuple
@@ -50,7 +50,7 @@ def is_part(step: Step, reads: Sequence[Ids], output: int, parts: Parts) -> bool
     """Whether a single-device step that is alike reads all that a step reads, if other multiples of it: what the step
     makes may be a part of what that one makes, which a sum over ranks tells.
     """
-    return next(_wholes([step], [reads], output, Fraction(1), parts), None) is not None
+    return _whole([step], [reads], output, Fraction(1), parts) is not None
 
 
 def _weight(op: str, reads: Sequence[Ids]) -> Fraction:
@@ -73,7 +73,7 @@ def _made(factor: Fraction, each: Ids, parts: Parts) -> tuple[Ids, Ids]:
         inner, ids = _made(factor * _weight(op, read[0]), np.array(rows), parts)
         return beside[inner], ids
     steps = [parts.parallel.flow.steps[owner] for owner in owners]
-    whole = next(_wholes(steps, read, blocks[0].output, factor, parts), None)
+    whole = _whole(steps, read, blocks[0].output, factor, parts)
     due = None if whole is None else _due(whole, steps[0], blocks[0], parts)
     return beside, np.full(len(beside), -1, dtype=np.int64) if due is None else due.ravel()[places]
 
@@ -89,17 +89,17 @@ class _Whole(NamedTuple):
     times: Fraction
 
 
-def _wholes(
+def _whole(
     steps: Sequence[Step], reads: Sequence[Sequence[Ids]], output: int, factor: Fraction, parts: Parts
-) -> Iterator[_Whole]:
-    """The single-device steps that read all that some parallel steps read, if other multiples of it."""
+) -> _Whole | None:
+    """The single-device step that reads all that some parallel steps read, if other multiples of it."""
     key = parts.keys.of(steps[0])
     if any(parts.keys.of(step) != key for step in steps):
-        return
+        return None
     known = [[unscaled(parts.single, parts.elements, ids) for ids in own] for own in reads]
     times = {prod((found[1] for found in each if found is not None), start=factor) for each in known}
     if len(times) > 1:
-        return
+        return None
     (scale,) = times
     bases = [
         [ids if found is None else found[0] for found, ids in zip(each, own, strict=True)]
@@ -110,7 +110,8 @@ def _wholes(
         value = step.outputs[output] if parts.keys.of(step) == key else ABSENT
         ids = parts.single.ids[value] if value != ABSENT else None
         if ids is not None and all(np.isin(*pair).all() for each in bases for pair in zip(each, own, strict=True)):
-            yield _Whole(number, ids, bases, scale)
+            return _Whole(number, ids, bases, scale)
+    return None
 
 
 def _due(whole: _Whole, step: Step, block: Block, parts: Parts) -> Ids | None:
@@ -139,7 +140,10 @@ def _some(whole: _Whole, step: Step, output: int, parts: Parts) -> Ids | None:
     if full is None or any(part is None for part in each):
         return None
     total = np.sum(np.array(each, dtype=np.float64), axis=0)
-    equal = np.isclose(total.ravel()[:, None], np.asarray(full, dtype=np.float64).ravel()[None, :], rtol=SAME, atol=0)
-    if not (equal.sum(axis=1) == 1).all():
+    every = np.asarray(full, dtype=np.float64).ravel()
+    order, near = np.argsort(every), SAME * np.abs(total.ravel())
+    low = np.searchsorted(every, total.ravel() - near, "left", order)
+    high = np.searchsorted(every, total.ravel() + near, "right", order)
+    if not (high - low == 1).all():
         return None
-    return np.asarray(whole.ids.ravel()[equal.argmax(axis=1)], dtype=np.int64).reshape(total.shape)
+    return np.asarray(whole.ids.ravel()[order[low]], dtype=np.int64).reshape(total.shape)
