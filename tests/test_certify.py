@@ -173,10 +173,10 @@ def test_what_is_assumed_is_not_in_numbers():
     assert contradict(Query(SINGLE, plan), examined).report.verdict is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("few", [0, numbers.SOME])
+@pytest.mark.parametrize("few", [0, numbers.OPEN])
 def test_what_was_run_is_run_again_on_more_seeds_where_quick_and_on_louder_and_other_numbers(few, monkeypatch):
     scales, run = [], certify_module.run_on_numbers
-    monkeypatch.setattr(numbers, "SOME", few)
+    monkeypatch.setattr(numbers, "OPEN", few)
 
     def noted(*pair, scale=USUAL, **given):
         scales.append(scale)

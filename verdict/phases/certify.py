@@ -32,8 +32,8 @@ from verdict.phases.numbers import (
     DIFFERENT,
     DISTINCT,
     LOUD,
+    OPEN,
     QUIET,
-    SOME,
     at_ends,
     at_full_shapes,
     is_reduced,
@@ -239,7 +239,7 @@ def _without_misfits(report: Report, proved: Collection[Finding], found: Compari
 def _differences(query: Query, scales: Sequence[Scale], progress: Progress) -> Iterator[tuple[Finding, Scale]]:
     """That the results of plans differ for certain on random numbers of some scale, and that."""
     for scale in scales:
-        found = run_on_numbers(*query.values, progress=progress, scale=scale, few=SOME)
+        found = run_on_numbers(*query.values, progress=progress, scale=scale, few=OPEN)
         if isinstance(found, str):
             return
         full = at_full_shapes(*query.values, found, scale) if found.outcome == DIFFER else found

@@ -27,8 +27,10 @@ SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
 MORE_SEEDS, FEW = range(3, 25), 2_000
 """Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
-SOME = 200_000
-"""So they are of plans of no more elements than that where nothing is proved: one row may tell, if it is looked up."""
+SOME, OPEN = 200_000, 2_000_000
+"""How many elements plans read and write at most that are run at the ends of their integers besides; and that are asked
+many seeds where nothing is proved (a second or two): one row may tell, if it is looked up, or one integer.
+"""
 LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
 """What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
 behind norms only where their weights are greater.
@@ -94,7 +96,7 @@ def unasked(single: Plan, parallel: Plan, ran: bool) -> tuple[Scale, ...]:
     work = work_at(without_effects(single)) + work_at(without_effects(parallel))
     loud = (*LOUD, QUIET) if work <= MOST_SHAKEN else LOUD[:1]
     odd = () if work > MOST_SHAKEN or any(map(_chooses, (single, parallel))) else (*ZEROS, *_ends(single, parallel))
-    return (*(() if ran and work > SOME else (USUAL,)), *loud, *odd)
+    return (*(() if ran and work > OPEN else (USUAL,)), *loud, *odd)
 
 
 def at_ends(single: Plan, parallel: Plan) -> tuple[Scale, ...]:
