@@ -56,7 +56,7 @@ ONE = Polynomial({(): 1})
 
 def monomial(atom: int, exponent: Number = 1) -> Polynomial:
     """atom ** exponent."""
-    return Polynomial({((atom, _exact(exponent)),): 1})
+    return Polynomial({((atom, exact(exponent)),): 1})
 
 
 def constant(value: Number) -> Polynomial:
@@ -96,7 +96,7 @@ def merge(m: Monomial, n: Monomial) -> Monomial:
         found = exponents.get(atom)
         total = exponent if found is None else found + exponent
         if total:
-            exponents[atom] = _exact(total)
+            exponents[atom] = exact(total)
         else:
             del exponents[atom]
     return tuple(sorted(exponents.items()))
@@ -109,8 +109,9 @@ def inverse(m: Monomial) -> Monomial:
 
 def raised(m: Monomial, power: Number) -> Monomial:
     """m ** power."""
-    return tuple((atom, _exact(exponent * power)) for atom, exponent in m)
+    return tuple((atom, exact(exponent * power)) for atom, exponent in m)
 
 
-def _exact(value: Number) -> Number:
+def exact(value: Number) -> Number:
+    """An int where `value` is one."""
     return value.numerator if value.denominator == 1 else value

@@ -16,6 +16,7 @@ from math import floor, gcd
 
 from verdict.solver.atoms import Atoms
 from verdict.solver.errors import BudgetError, VacuousError
+from verdict.solver.exclusive import met
 from verdict.solver.polynomial import (
     ONE,
     ZERO,
@@ -23,6 +24,7 @@ from verdict.solver.polynomial import (
     Polynomial,
     combine,
     constant,
+    exact,
     inverse,
     merge,
     monomial,
@@ -54,12 +56,16 @@ class Ring:
 
     def multiply(self, p: Polynomial, q: Polynomial) -> Polynomial:
         """p * q."""
-        self.spend(len(p) * len(q))
+        if p == ONE:
+            return q
         total: dict[Monomial, int] = {}
-        for m, a in p.terms.items():
-            for n, b in q.terms.items():
-                key = merge(m, n)
-                total[key] = total.get(key, 0) + a * b
+        pairs = met(p, q, self.atoms.indices)
+        self.spend(sum(len(mine) * len(theirs) for mine, theirs in pairs))
+        for mine, theirs in pairs:
+            for m, a in mine.items():
+                for n, b in theirs.items():
+                    key = merge(m, n)
+                    total[key] = total.get(key, 0) + a * b
         result = Polynomial(total, p.denominator * q.denominator)
         self.spend(0, len(result))
         return self.settle(result) if self._roots or self.atoms.indices else result
@@ -190,8 +196,7 @@ class Ring:
         c, m, q = self.split(p)
         if not q.terms:
             raise VacuousError("a denominator is identically zero")
-        result = scaled(ONE if q == ONE else monomial(self._base(q), -1), 1 / c, inverse(m))
-        return self.settle(result)
+        return self.settle(scaled(ONE if q == ONE else monomial(self._base(q), -1), 1 / c, inverse(m)))
 
     def power(self, p: Polynomial, exponent: Fraction) -> Polynomial:
         """p ** exponent, for p > 0 (p >= 0 if the exponent is positive)."""
@@ -232,7 +237,7 @@ class Ring:
             if atom is not None and atom.head == "log":
                 result = self.multiply(result, self._whole_or_broken(atom.polynomials[0], weight))
             else:
-                exponents[self.atoms.exp(key).number] = _exact(weight)
+                exponents[self.atoms.exp(key).number] = exact(weight)
         return scaled(result, 1, tuple(sorted(exponents.items())))
 
     def _whole_or_broken(self, p: Polynomial, exponent: Fraction) -> Polynomial:
@@ -293,7 +298,3 @@ def _factors(c: Fraction) -> list[tuple[int, int]]:
         if rest > 1:
             result.append((rest, sign))
     return result
-
-
-def _exact(value: Fraction) -> Number:
-    return value.numerator if value.denominator == 1 else value

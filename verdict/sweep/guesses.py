@@ -16,6 +16,7 @@ from verdict.sweep.follow import Follower
 from verdict.sweep.match import Catalogue, greatest
 from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.noise import is_noise
+from verdict.sweep.padded import padded
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
@@ -82,6 +83,11 @@ class Guesses:
         """Regions of single-device arrays."""
         everywhere = np.arange(arrays[0].size)
         return tuple((everywhere, box.ravel()) for box in self.catalogue.boxes(arrays))
+
+    def _padded(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """Regions of single-device arrays with a constant behind or in front of them."""
+        everywhere, constants = np.arange(arrays[0].size), _constants(arrays, follower)
+        return tuple((everywhere, ids.ravel()) for ids in padded(self.catalogue, arrays, constants))
 
     def _steady(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
         """Constants, where all elements are some that are looked at.
@@ -151,7 +157,7 @@ class Guesses:
         return [f for f in self.factors if self.catalogue.holds([value / float(f) for value in values])]
 
 
-_KINDS = (Guesses._boxes, Guesses._elements, Guesses._multiples)
+_KINDS = (Guesses._boxes, Guesses._padded, Guesses._elements, Guesses._multiples)
 """The kinds of guesses, the likeliest first."""
 _OF_CONSTANTS = (Guesses._steady, Guesses._alone)
 """Those of what consists of constants and counts."""

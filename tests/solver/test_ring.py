@@ -1,0 +1,41 @@
+"""Products of sums over the values of an index: values that exclude each other are not multiplied."""
+
+import pytest
+
+from verdict.solver.errors import BudgetError
+from verdict.solver.polynomial import combine
+from verdict.solver.ring import Ring
+
+SIZE = 400
+
+
+def picked(ring, index, values):
+    """1 where the index is one of `values`."""
+    return combine((ring.one_hot(index, SIZE, value), 1) for value in values)
+
+
+@pytest.fixture
+def ring():
+    return Ring(limit=1000)
+
+
+def test_two_sets_of_one_index_meet_in_what_both_hold(ring):
+    product = ring.multiply(picked(ring, "i", range(200)), picked(ring, "i", range(100, 300)))
+    assert product == picked(ring, "i", range(100, 200))
+
+
+def test_sets_with_the_last_value_which_is_one_minus_the_others_meet_as_well(ring):
+    product = ring.multiply(picked(ring, "i", range(100, SIZE)), picked(ring, "i", range(200)))
+    assert product == picked(ring, "i", range(100, 200))
+
+
+def test_an_index_beside_another_is_multiplied_out(ring):
+    first, second, other = ring.one_hot("i", SIZE, 0), ring.one_hot("i", SIZE, 1), ring.one_hot("j", SIZE, 2)
+    both = ring.multiply(second, other)
+    product = ring.multiply(combine([(first, 1), (both, 3)]), combine([(second, 1), (other, 1)]))
+    assert product == combine([(ring.multiply(first, other), 1), (both, 6)])
+
+
+def test_sets_of_two_indices_exceed_the_budget(ring):
+    with pytest.raises(BudgetError):
+        ring.multiply(picked(ring, "i", range(200)), picked(ring, "j", range(200)))

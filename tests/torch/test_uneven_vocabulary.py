@@ -1,0 +1,24 @@
+"""A vocabulary that does not divide by the ranks, padded where it ends: right, and wrong by one row."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.torch.verdicts import answers
+
+FILE = Path(__file__).with_name("uneven_vocabulary.py")
+WRONG = ("unmasked", "last_row_masked", "last_word_unread")
+PAIRS = tuple((builder, "build_single") for builder in ("build", *(f"build_{name}" for name in WRONG)))
+
+
+def test_a_padded_vocabulary_is_proved():
+    told = answers(FILE, PAIRS)["build"]
+    assert told.verdict == "PROVED", told.why
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_one_row_of_it_that_is_wrong_is_refuted(name):
+    told = answers(FILE, PAIRS)[f"build_{name}"]
+    assert told.verdict == "REFUTED", told.why
