@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from verdict.torch import Program, mean, shard
 
-VOCABULARY, WIDTH, ROWS, LENGTH, PADDING = 256, 256, 2, 2, 100
+VOCABULARY, WIDTH, ROWS, LENGTH, PADDING = 320, 320, 2, 2, 100
 
 
 def counts(ids):

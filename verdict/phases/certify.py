@@ -242,7 +242,7 @@ def _differences(query: Query, scales: Sequence[Scale], progress: Progress) -> I
         found = run_on_numbers(*query.values, progress=progress, scale=scale, few=OPEN)
         if isinstance(found, str):
             return
-        full = at_full_shapes(*query.values, found, scale) if found.outcome == DIFFER else found
+        full = at_full_shapes(*query.values, found, scale, OPEN) if found.outcome == DIFFER else found
         told = None if isinstance(full, str) else _difference(full, scale)
         if told is not None:
             yield told, scale

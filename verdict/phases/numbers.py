@@ -27,7 +27,7 @@ SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
 MORE_SEEDS, FEW = range(3, 25), 2_000
 """Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
-SOME, OPEN = 200_000, 2_000_000
+SOME, OPEN = 200_000, 20_000_000
 """How many elements plans read and write at most that are run at the ends of their integers besides; and that are asked
 many seeds where nothing is proved (a second or two): one row may tell, if it is looked up, or one integer.
 """
@@ -127,14 +127,16 @@ def _chooses(plan: Plan) -> bool:
     return any(FACTS.extreme(node.op) or told(node) for segment in plan.segments for node in segment.nodes)
 
 
-def at_full_shapes(single: Plan, parallel: Plan, found: Comparison, scale: Scale = USUAL) -> Comparison | str:
-    """What a run at full shapes says where reduced ones differ, as far as it is not too much.
+def at_full_shapes(
+    single: Plan, parallel: Plan, found: Comparison, scale: Scale = USUAL, few: int = FEW
+) -> Comparison | str:
+    """What a run at full shapes says where reduced ones differ, as far as it is not too much. few: of `run_on_numbers`.
 
     A mean over tokens is one over fewer of them at reduced shapes, where a constant that stands for their number stays.
     """
     if not is_reduced(found) or work_at(without_effects(single)) + work_at(without_effects(parallel)) > MOST_FULL:
         return found
-    return run_on_numbers(single, parallel, MOST_FULL, scale=scale)
+    return run_on_numbers(single, parallel, MOST_FULL, scale=scale, few=few)
 
 
 def difference_at_own_shapes(single: Plan, parallel: Plan) -> Comparison | None:
