@@ -39,3 +39,10 @@ def test_an_index_beside_another_is_multiplied_out(ring):
 def test_sets_of_two_indices_exceed_the_budget(ring):
     with pytest.raises(BudgetError):
         ring.multiply(picked(ring, "i", range(200)), picked(ring, "j", range(200)))
+
+
+def test_one_value_after_another_meets_a_set_in_itself_or_not_at_all(ring):
+    held = picked(ring, "i", range(200))
+    for value in range(SIZE):
+        one = ring.one_hot("i", SIZE, value)
+        assert ring.multiply(one, held) == (one if value < 200 else combine([]))

@@ -42,6 +42,7 @@ class Tables:
         self._known: dict[Term, Table | None] = {}
         self._products: dict[tuple[Term, Term], Term | None] = {}
         self._joints: dict[tuple[Term, Term], Term] = {}
+        self._places: dict[Term, dict[Number, list[tuple[int, ...]]]] = {}
 
     def of(self, term: Term) -> Table | None:
         """The table of a term, None where it depends on more than some indices."""
@@ -57,6 +58,23 @@ class Tables:
         listed = [table for table in tables if table is not None]
         joined = _joined(_each(function), listed) if len(listed) == len(tables) else None
         return None if joined is None else self._term(joined)
+
+    def equals(self, term: Term, value: int) -> Term | None:
+        """[term = value]; None for a term that is not finite. Where it has which value is looked up once, for all."""
+        table = self.of(term)
+        if table is None:
+            return None
+        variables, values = table
+        if any(map(is_step, variables)):
+            return self.tabulate(lambda number: int(number == value), (term,))
+        if term not in self._places:
+            places = self._places[term] = {}
+            for assignment, found in np.ndenumerate(values):
+                places.setdefault(found, []).append(assignment)
+        hits = self._places[term].get(value, [])
+        if len(hits) == values.size:
+            return self._terms.one
+        return self._terms.total([(self._hit(variables, assignment), 1) for assignment in hits])
 
     def are_truths(self, term: Term) -> bool:
         """Whether a term is finite, and 0 or 1 for each assignment."""
@@ -112,14 +130,18 @@ class Tables:
         parts = []
         for assignment, value in np.ndenumerate(_without_steps(variables, values)):
             if value:
-                hit = terms.one
-                for variable, chosen in zip(variables, assignment, strict=True):
-                    if not is_step(variable):
-                        hit = terms.multiply(hit, terms.indicator(variable, chosen))
-                    elif chosen:
-                        hit = terms.multiply(hit, variable)
-                parts.append((hit, value))
+                parts.append((self._hit(variables, assignment), value))
         return terms.total(parts)
+
+    def _hit(self, variables: Sequence[Term], assignment: Sequence[int]) -> Term:
+        """1 where indices have these values, times the steps that are 1 there."""
+        hit = self._terms.one
+        for variable, chosen in zip(variables, assignment, strict=True):
+            if not is_step(variable):
+                hit = self._terms.multiply(hit, self._terms.indicator(variable, chosen))
+            elif chosen:
+                hit = self._terms.multiply(hit, variable)
+        return hit
 
 
 def _function(term: Term) -> Callable[..., Any] | None:

@@ -16,7 +16,7 @@ from math import floor, gcd
 
 from verdict.solver.atoms import Atoms
 from verdict.solver.errors import BudgetError, VacuousError
-from verdict.solver.exclusive import met
+from verdict.solver.exclusive import Exclusive
 from verdict.solver.polynomial import (
     ONE,
     ZERO,
@@ -53,13 +53,14 @@ class Ring:
         self.products = min(limit * _WORK_PER_TERM, _MOST_PRODUCTS) // part
         self.work_left = self.products
         self._roots = False
+        self._exclusive = Exclusive(self.atoms.indices)
 
     def multiply(self, p: Polynomial, q: Polynomial) -> Polynomial:
         """p * q."""
         if p == ONE:
             return q
         total: dict[Monomial, int] = {}
-        pairs = met(p, q, self.atoms.indices)
+        pairs = self._exclusive.met(p, q)
         self.spend(sum(len(mine) * len(theirs) for mine, theirs in pairs))
         for mine, theirs in pairs:
             for m, a in mine.items():
@@ -90,11 +91,10 @@ class Ring:
             single = self._as_monomial(p, denominators)
             if single is None:
                 rest.append(self.integer_power(p, exponent))
-            else:
-                weight *= single[0] ** exponent
-                common = merge(common, raised(single[1], exponent))
-        result = self.settle(scaled(ONE, weight, common))
-        return reduce(self.multiply, sorted(rest, key=len), result)
+                continue
+            weight *= single[0] ** exponent
+            common = merge(common, raised(single[1], exponent))
+        return reduce(self.multiply, sorted(rest, key=len), self.settle(scaled(ONE, weight, common)))
 
     def _as_monomial(self, p: Polynomial, denominators: set[int]) -> tuple[Fraction, Monomial] | None:
         """p as weight * monomial, with a base for what is one of `denominators`; None if it is not that."""

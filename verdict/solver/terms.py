@@ -466,7 +466,7 @@ class Terms:
         if term.kind is not Kind.INDEX:
             if not self._ranges.of(term).holds(value):
                 return self.scale(term, 0)
-            listed = self.tabulate(lambda number: int(number == value), (term,))
+            listed = self._tables.equals(term, value)
             return self._equals(term, value) if listed is None else listed
         size = term.data[2]
         if not 0 <= value < size:
