@@ -45,6 +45,8 @@ FEW: Mapping[str, int | tuple[str, ...]] = {
     "torch/test_in_groups.py::test_images_and_whole_groups_of_channels_are_proved": ("build_channels",),
     "torch/test_listed.py": ALL,
     "torch/test_odd_numbers.py::test_numbers_beside": ("build_first-PROVED", "build_first_otherwise-REFUTED"),
+    "torch/test_padding_ids.py::test_padding_within_a_large_vocabulary_is_proved": ("equal",),
+    "torch/test_padding_ids.py::test_one_id_of_many_that_a_rank_takes_otherwise_is_refuted": ("neighbour",),
     "torch/test_probe.py": ALL,
     "torch/test_recorded.py": ALL,
     "torch/test_subclassed.py": ALL,

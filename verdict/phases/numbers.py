@@ -29,7 +29,7 @@ MORE_SEEDS, FEW = range(3, 25), 2_000
 """Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
 SOME, OPEN = 200_000, 20_000_000
 """How many elements plans read and write at most that are run at the ends of their integers besides; and that are asked
-many seeds where nothing is proved (a second or two): one row may tell, if it is looked up, or one integer.
+many seeds where nothing is proved (some seconds): one row may tell, if it is looked up, or one integer.
 """
 LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
 """What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
