@@ -1,6 +1,8 @@
 """What is padded: a region of a single-device array, and a constant behind it or in front of it along one axis."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,9 +23,9 @@ def padded(catalogue: Catalogue, arrays: Sequence[Array], constants: Ids) -> Ite
     fixed = constants.reshape(arrays[0].shape)
     for axis in range(fixed.ndim):
         for spans in _spans(fixed, axis):
-            if spans and any(True for _ in _within(catalogue, arrays, fixed, axis, spans[-1])):
-                for span in spans:
-                    yield from _within(catalogue, arrays, fixed, axis, span)
+            longest = bisect_left(spans, True, key=partial(_fits, catalogue, arrays, axis))
+            for span in dict.fromkeys((*spans[longest : longest + 1], *spans[max(longest, len(spans) - 1) :])):
+                yield from _within(catalogue, arrays, fixed, axis, span)
 
 
 def _spans(fixed: Ids, axis: int) -> tuple[list[_Span], list[_Span]]:
@@ -39,12 +41,21 @@ def _spans(fixed: Ids, axis: int) -> tuple[list[_Span], list[_Span]]:
     return [(0, stop) for stop in range(length - 1, last, -1)], [(start, length) for start in range(1, first + 1)]
 
 
+def _fits(catalogue: Catalogue, arrays: Sequence[Array], axis: int, span: _Span) -> bool:
+    """Whether some region equals a span along an axis: where one does, one equals each part of it."""
+    return next(catalogue.boxes([array[_place(axis, span)] for array in arrays]), None) is not None
+
+
 def _within(
     catalogue: Catalogue, arrays: Sequence[Array], fixed: Ids, axis: int, span: _Span
 ) -> Iterator[Ids]:  # fmt: skip
     """The constants everywhere but in a span along an axis; there a region that equals it."""
-    place = (*(slice(None),) * axis, slice(*span))
+    place = _place(axis, span)
     for box in catalogue.boxes([array[place] for array in arrays]):
         ids = fixed.copy()
         ids[place] = box
         yield ids
+
+
+def _place(axis: int, span: _Span) -> tuple[slice, ...]:
+    return (*(slice(None),) * axis, slice(*span))
