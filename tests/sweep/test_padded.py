@@ -1,6 +1,7 @@
 """What is padded: as many rows as there can be are of the region, and the constant is where the region ends."""
 
 import numpy as np
+import pytest
 
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.padded import padded
@@ -40,6 +41,13 @@ def test_rows_of_the_region_that_happen_to_be_zero_stay_of_it():
 def test_what_is_no_region_is_not_guessed():
     found, _ = made([1, 3, 4, 9], 2)
     assert found == []
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0)])
+def test_what_has_no_rows_is_not_guessed(shape):
+    known = Known(np.arange(6).reshape(2, 3), (np.ones((2, 3)),))
+    array = np.zeros(shape)
+    assert list(padded(Catalogue([known]), [array], np.full(array.size, ZERO))) == []
 
 
 def test_of_many_rows_few_guesses_are_made():

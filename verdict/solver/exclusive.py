@@ -18,7 +18,7 @@ class Exclusive:
         self._known: dict[tuple[int, str], tuple[Polynomial, _Parts]] = {}
 
     def met(self, p: Polynomial, q: Polynomial) -> list[tuple[Part, Part]]:
-        """Pairs of parts of p and of q, whose products add up to that of p and q, denominators apart.
+        """Pairs of parts of the two, whose products add up to that of p and q, denominators apart.
 
         It is gone by the index of which most terms of the shorter one tell the value.
         """

@@ -72,7 +72,7 @@ class Tables:
             for assignment, found in np.ndenumerate(values):
                 places.setdefault(found, []).append(assignment)
         hits = self._places[term].get(value, [])
-        if len(hits) == values.size:
+        if hits and len(hits) == values.size:
             return self._terms.one
         return self._terms.total([(self._hit(variables, assignment), 1) for assignment in hits])
 

@@ -23,8 +23,8 @@ def padded(catalogue: Catalogue, arrays: Sequence[Array], constants: Ids) -> Ite
     fixed = constants.reshape(arrays[0].shape)
     for axis in range(fixed.ndim):
         for spans in _spans(fixed, axis):
-            longest = bisect_left(spans, True, key=partial(_fits, catalogue, arrays, axis))
-            for span in dict.fromkeys((*spans[longest : longest + 1], *spans[max(longest, len(spans) - 1) :])):
+            fitting = spans[bisect_left(spans, True, key=partial(_fits, catalogue, arrays, axis)) :]
+            for span in dict.fromkeys((*fitting[:1], *fitting[-1:])):
                 yield from _within(catalogue, arrays, fixed, axis, span)
 
 
@@ -32,9 +32,11 @@ def _spans(fixed: Ids, axis: int) -> tuple[list[_Span], list[_Span]]:
     """The rows that may be a region, where each one behind them is one constant all over, and so in front of them: the
     longest span first.
     """
-    length = fixed.shape[axis]
-    rows = np.moveaxis(fixed, axis, 0).reshape(length, -1)
-    moving = np.flatnonzero((rows != rows[:, :1]).any(axis=1) | (rows < 0).any(axis=1))
+    if not fixed.size:
+        return [], []
+    length, others = fixed.shape[axis], tuple(other for other in range(fixed.ndim) if other != axis)
+    least, greatest = fixed.min(axis=others), fixed.max(axis=others)
+    moving = np.flatnonzero((least < 0) | (least < greatest))
     if not moving.size:
         return [], []
     first, last = int(moving[0]), int(moving[-1])
