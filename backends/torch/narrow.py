@@ -54,9 +54,9 @@ def _followed(step: Step, values: list[Value], known: dict[int, Pair]) -> Iterat
         yield step
         return
     known |= made
-    rough = any(_is_rough(known[value][1]) for value in step.inputs if value != ABSENT)
+    rough = len(made) == 1 and any(_is_rough(known[value][1]) for value in step.inputs if value != ABSENT)
     whole = [value for value in made if _is_whole(step, values[value])]
-    apart = [v for v in whole if _differ(*made[v]) or (rough and len(made) == 1 and made[v][0].numel() <= MOST_CONSTANT)]
+    apart = [v for v in whole if _differ(*made[v]) or (rough and made[v][0].numel() <= MOST_CONSTANT)]
     if len(made) == 1 and not apart:
         yield from _behind(step, next(iter(made)), values, known)
     elif not apart:
