@@ -54,12 +54,12 @@ def replay_held(
             truths = attribute(node, "kind") == BERNOULLI
             held[device][node.outputs[0]] = value.bool() if truths else _wide(value) if double else value
             return
-        attrs = {name: _doubled(value) for name, value in node.attrs} if double else dict(node.attrs)
+        attrs = {name: doubled(value) for name, value in node.attrs} if double else dict(node.attrs)
         found = apply(node.op, [held[device][tensor] for tensor in node.inputs], attrs)
         outputs = node.outputs
         if node.op == "constant":
             stated = dtype_of(plan, outputs[0])
-            found = [typed(found[0], _doubled(stated) if double else stated)]
+            found = [typed(found[0], doubled(stated) if double else stated)]
         for tensor, value in zip(outputs, found, strict=True):
             held[device][tensor] = finished(tensor, value)
 
@@ -137,7 +137,7 @@ def on_grid(value: Any, dtype: str, scale: float) -> Any:
     return torch.where((value == value.round()) | ~near.isfinite(), value, near)
 
 
-def _doubled(value: Any) -> Any:
+def doubled(value: Any) -> Any:
     """The name of the 64-bit type in place of a narrower one."""
     return "float64" if value in FLOATS else value
 

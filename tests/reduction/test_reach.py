@@ -86,6 +86,63 @@ def test_what_ids_take_is_linear_in_the_numbers_that_it_is_taken_of(made, shrink
     assert small.logicals[0][0] < 500
 
 
+MASKED = """
+  x input [500, 7000]
+  m input {kind} [500, 7000]
+  {more}
+  h activation [500, 7000]
+  s activation [500, 1]
+  y activation [500, 1]
+  h = {chosen}
+  s = aten.sum.dim_IntList(h) dim=(1,) keepdim=True
+  y = aten.clamp(s) max=600.0
+  output y
+"""
+BOUNDED = "b activation [500, 7000]\n  b = sigmoid(x)"
+SCALAR = 'b activation []\n  b = aten.scalar_tensor() s={} dtype="float32"'
+CUT = """
+  w weight [500, 7000]
+  a activation [500, 7000]
+  c activation bool [500, 7000]
+  o activation []
+  a = aten.abs({})
+  c = aten.gt.Scalar(a) other=1.0
+  o = aten.scalar_tensor() s=0.0 dtype="float32"
+"""
+CHOSEN = {
+    "numbers or zero": ("", "aten.masked_fill.Scalar(x, m) value=0.0", True),
+    "numbers or minus infinity": ("", "aten.masked_fill.Scalar(x, m) value=-inf", True),
+    "numbers or one": ("", "aten.masked_fill.Scalar(x, m) value=1.0", False),
+    "bounded numbers or zero": (BOUNDED, "aten.masked_fill.Scalar(b, m) value=0.0", False),
+    "numbers, or a tensor of minus infinity": (SCALAR.format("-inf"), "aten.where.self(m, x, b)", True),
+    "numbers, or a tensor of zero": (SCALAR.format("0.0"), "aten.where.self(m, x, b)", True),
+    "numbers, or a tensor of one": (SCALAR.format("1.0"), "aten.where.self(m, x, b)", False),
+    "numbers or bounded ones": (BOUNDED, "aten.where.self(m, x, b)", False),
+    "numbers within bounds, or zero": (CUT.format("x"), "aten.masked_fill.Scalar(x, c) value=0.0", False),
+    "numbers, beside zeros, within bounds": (CUT.format("x"), 'aten.index_put(x, c, o) masks=(0,)', False),
+    "numbers that other ones choose": (CUT.format("w"), "aten.masked_fill.Scalar(x, c) value=0.0", False),
+    "numbers or numbers": ("w weight [500, 7000]", "aten.where.self(m, x, w)", True),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_what_a_mask_lets_through_beside_zeros_or_infinities_may_be_anything(name):
+    more, chosen, shrinks = CHOSEN[name]
+    text = MASKED.format(kind="bool", more=more, chosen=chosen)
+    small = prepare(*plans(text, text)).small[0]
+    assert (small.logicals[0][1] < 7000) is shrinks
+    assert small.logicals[0][0] < 500
+
+
+@pytest.mark.parametrize("name", ["numbers within bounds, or zero", "numbers, beside zeros, within bounds"])
+def test_what_is_let_through_within_bounds_is_not_taken_to_stay_below_a_limit(name):
+    more, chosen, _ = CHOSEN[name]
+    text = MASKED.format(kind="bool", more=more, chosen=chosen)
+    other = text.replace("y = aten.clamp(s) max=600.0", "y = aten.clone(s)")
+    assert verdict(text, text) == "PROVED"
+    assert verdict(text, other) != "PROVED"
+
+
 STEP = """
   x input [500, 7000]
   {state}

@@ -800,6 +800,37 @@ def build_rounded_cast(ctx):
     return counted_rows(ctx, lambda first, end: torch.arange(first, end).bfloat16().long())
 
 
+def build_rounded_added(ctx):
+    """Few positions, which bfloat16 holds, and the rank's first one, added to them in that type."""
+    return counted_rows(ctx, lambda first, end: (torch.arange(end - first).bfloat16() + first).long())
+
+
+def build_rounded_added_right(ctx):
+    return counted_rows(ctx, lambda first, end: (torch.arange(end - first).half() + first).long())
+
+
+def build_rounded_fraction(ctx):
+    """In 16 bits 256.875 is 257."""
+    return counted_rows(ctx, lambda first, end: (torch.arange(first, end).float() + 0.875).half().floor().long())
+
+
+def build_rounded_fraction_right(ctx):
+    return counted_rows(ctx, lambda first, end: (torch.arange(first, end).float() + 0.875).floor().long())
+
+
+def build_rounded_compared(ctx):
+    """Which positions are beyond the bound that holds all of them, in a type that holds every other one."""
+    return counted_rows(ctx, lambda first, end: torch.arange(first, end) - beyond(first, end, torch.bfloat16))
+
+
+def build_rounded_compared_right(ctx):
+    return counted_rows(ctx, lambda first, end: torch.arange(first, end) - beyond(first, end, torch.half))
+
+
+def beyond(first, end, dtype):
+    return ((torch.arange(end - first).to(dtype) + first) >= 260).long()
+
+
 class Token(nn.Module):
     """A row that all have in common."""
 

@@ -1,5 +1,5 @@
 """A tied vocabulary that does not divide by the ranks: the last one holds fewer rows, and pads them to as many as the
-others have. What the padding scores is masked by minus infinity.
+others have. What the padding scores is masked by minus infinity. And a large one, of which nothing need be padded.
 """
 
 import torch
@@ -8,8 +8,7 @@ from torch.nn import functional
 
 from verdict.torch import Program, piece
 
-VOCABULARY, WIDTH, TOKENS = 51, 16, 8
-RANGES = {"labels": (0, VOCABULARY - 1)}
+VOCABULARY, LARGE, WIDTH, TOKENS = 51, 4_000, 16, 8
 
 
 class Copied(torch.autograd.Function):
@@ -36,16 +35,16 @@ class Reduced(torch.autograd.Function):
         return grad
 
 
-def drawn(rows):
+def drawn(rows, words):
     mixing = torch.nn.Parameter(torch.randn(WIDTH, WIDTH))
     table = torch.nn.Parameter(torch.randn(rows, WIDTH))
     torch.manual_seed(1)
-    given = {name: torch.randint(VOCABULARY, (TOKENS,)) for name in ("ids", "labels")}
+    given = {name: torch.randint(words, (TOKENS,)) for name in ("ids", "labels")}
     return given, {"table": table, "mixing": mixing}
 
 
-def build_single(ctx):
-    given, weights = drawn(VOCABULARY)
+def build_single(ctx, words=VOCABULARY):
+    given, weights = drawn(words, words)
 
     def step():
         hidden = torch.tanh(functional.embedding(given["ids"], weights["table"]) @ weights["mixing"])
@@ -53,21 +52,26 @@ def build_single(ctx):
         loss.backward()
         return loss
 
-    return Program(given, weights, step, ranges=RANGES)
+    return Program(given, weights, step, ranges={"labels": (0, words - 1)})
 
 
-def parallel(ctx, first_padding=VOCABULARY, stop=None):
-    rows = -(-VOCABULARY // ctx.world)
-    low, high = ctx.rank * rows, min(VOCABULARY, (ctx.rank + 1) * rows)
-    given, weights = drawn(high - low)
+def build_large_single(ctx):
+    return build_single(ctx, LARGE)
+
+
+def parallel(ctx, masked=0, unread=0, words=VOCABULARY):
+    """masked, unread: how many of the last words the mask covers, and no rank looks up."""
+    rows = -(-words // ctx.world)
+    low, high = ctx.rank * rows, min(words, (ctx.rank + 1) * rows)
+    given, weights = drawn(high - low, words)
 
     def step():
         ids, labels = given["ids"], given["labels"]
         table = functional.pad(weights["table"], (0, 0, 0, rows - (high - low)))
-        mine = (ids >= low) & (ids < (stop or high))
+        mine = (ids >= low) & (ids < min(high, words - unread))
         looked_up = Reduced.apply(table[torch.where(mine, ids - low, 0)] * mine[:, None])
         hidden = Copied.apply(torch.tanh(looked_up @ weights["mixing"]))
-        scores = (hidden @ table.t()).masked_fill(torch.arange(rows) + low >= first_padding, float("-inf"))
+        scores = (hidden @ table.t()).masked_fill(torch.arange(rows) + low >= words - masked, float("-inf"))
         with torch.no_grad():
             greatest = scores.max(-1)[0]
             dist.all_reduce(greatest, op=dist.ReduceOp.MAX)
@@ -79,7 +83,8 @@ def parallel(ctx, first_padding=VOCABULARY, stop=None):
         loss.backward()
         return loss
 
-    return Program(given, weights, step, specs={"table": piece(0, low, high, VOCABULARY)}, ranges=RANGES)
+    specs = {"table": piece(0, low, high, words)}
+    return Program(given, weights, step, specs=specs, ranges={"labels": (0, words - 1)})
 
 
 def build(ctx):
@@ -88,14 +93,26 @@ def build(ctx):
 
 def build_unmasked(ctx):
     """The row of the padding takes part in the softmax."""
-    return parallel(ctx, first_padding=VOCABULARY + 1)
+    return parallel(ctx, masked=-1)
 
 
 def build_last_row_masked(ctx):
     """The mask covers the last word, too."""
-    return parallel(ctx, first_padding=VOCABULARY - 1)
+    return parallel(ctx, masked=1)
 
 
 def build_last_word_unread(ctx):
     """The last word is looked up by no rank."""
-    return parallel(ctx, stop=min(VOCABULARY - 1, (ctx.rank + 1) * -(-VOCABULARY // ctx.world)))
+    return parallel(ctx, unread=1)
+
+
+def build_large(ctx):
+    return parallel(ctx, words=LARGE)
+
+
+def build_large_last_row_masked(ctx):
+    return parallel(ctx, masked=1, words=LARGE)
+
+
+def build_large_last_word_unread(ctx):
+    return parallel(ctx, unread=1, words=LARGE)

@@ -241,7 +241,9 @@ def one_hot(positions: Array, size: int, wrap: bool = False) -> Array:
     """
     numeric = placed(positions, size, wrap)
     if numeric is not None:
-        return np.eye(size, dtype=np.int64)[numeric]
+        made = np.zeros((*numeric.shape, size), dtype=np.int64)
+        np.put_along_axis(made, numeric[..., None], 1, axis=-1)
+        return made
     return _where_inside(_equal_to(positions, size, wrap), positions, -size if wrap else 0, size)
 
 

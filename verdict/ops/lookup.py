@@ -19,6 +19,10 @@ from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
 from verdict.ops.types import flags, like_first
 
 ATTRIBUTES = ("start", "stop")
+FEWEST_ROWS = 4
+"""The fewest rows that are left of a table of which integers name rows, and nothing else does, so that all rows are
+treated alike: as many as positions are left, which may name one row, or each another one.
+"""
 
 
 def hits(ids: Array, size: int, start: int = 0) -> Array:

@@ -9,8 +9,9 @@ Roots, norms, logarithms and absolute values have their cases at zero. Of how ma
 signs it may have; only where something was added to the sum do the axes keep their sizes for these, and not where
 nothing that was added up can be negative.
 
-Given numbers may be anything. So may be what is linear in something that may; nothing is known of the rest. What was
-counted, and is data now beside other data, has bounds, too.
+Given numbers may be anything. So may be what is linear in something that may; and what is chosen from it beside zeros
+or infinities, of which as many add up to what one is, by a mask that does not depend on real numbers. Nothing is known
+of the rest. What was counted, and is data now beside other data, has bounds, too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
+from verdict.ops.choices import chooses, fills_neutral, lets_some_through
 from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
@@ -39,14 +41,24 @@ class Sums(NamedTuple):
     shifted: frozenset[Axis] = NONE
 
 
+class Signs(NamedTuple):
+    """Logical tensors. positive: of numbers that are not negative. neutral: of zeros, or of infinities of one sign.
+    fixed: of what does not depend on the real numbers that are given.
+    """
+
+    positive: frozenset[int]
+    neutral: frozenset[int]
+    fixed: frozenset[int]
+
+
 def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     """Keep the axes along which numbers within bounds are added up, and compared."""
     within: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    positive = _nonnegative(known, visits)
+    signs = Signs(_nonnegative(known, visits), _neutral(known, visits), _fixed(known, visits))
     while before != (before := sum(1 + len(sums.along) + len(sums.shifted) for sums in within.values())):
         for visit in visits:
-            _visit(known, within, visit, positive)
+            _visit(known, within, visit, signs)
 
 
 def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
@@ -60,13 +72,43 @@ def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(logical for logical, holds in made.items() if holds)
 
 
-def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, positive: frozenset[int]) -> None:
-    """within: the logical tensors of numbers that may have bounds. positive: those of numbers that are not negative."""
+def _neutral(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+    """The logical tensors that are zero, or infinite and of one sign, as a whole."""
+    made: dict[int, bool] = {}
+    for visit in visits:
+        op, read = visit.node.op, [known.source(logical) for logical in visit.read.values()]
+        moved = len(read) == 1 and visit.flow is Flow.MOVED and not visit.attrs.get("dtype")
+        holds = made.get(read[0], False) if moved else not read and fills_neutral(op, visit.attrs)
+        for logical in visit.made.values():
+            made[logical] = made.get(logical, True) and (holds or known.state(logical) is State.ZERO)
+    return frozenset(logical for logical, holds in made.items() if holds)
+
+
+def _fixed(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+    """The logical tensors that depend on integers and truth values that are given, and on nothing else that is."""
+    made: dict[int, bool] = {}
+    for visit in visits:
+        read = (known.source(logical) for logical in visit.read.values())
+        holds = all(made.get(logical, known.state(logical) is not State.DATA) for logical in read)
+        made.update({logical: holds and made.get(logical, True) for logical in visit.made.values()})
+    given = {logical for visit in visits for logical in map(known.source, visit.read.values())} - made.keys()
+    return frozenset(
+        {logical for logical, holds in made.items() if holds}
+        | {logical for logical in given if known.state(logical) is not State.DATA}
+    )
+
+
+def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, signs: Signs) -> None:
+    """within: the logical tensors of numbers that may have bounds."""
     op, sources = visit.node.op, {place: known.source(logical) for place, logical in visit.read.items()}
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
     bounded = {place for place in data if sources[place] in within}
     reaching = data - bounded if op in COMMUNICATION else FACTS.reaching(op, visit.node, visit.attrs, data - bounded)
-    if reaching and not (visit.flow is Flow.MOVED and bounded):
+    same, fixed = ({k for k, logical in sources.items() if logical in those} for those in (signs.neutral, signs.fixed))
+    arity = len(visit.node.inputs)
+    reaching = reaching or chooses(op, visit.attrs, arity, data - bounded, same, fixed)
+    partly = (visit.flow is Flow.MOVED and bool(bounded)) or lets_some_through(op, visit.attrs, arity, fixed)
+    if reaching and not partly:
         return
     read = [within[sources[place]] for place in bounded]
     along, shifted = NONE.union(*(sums.along for sums in read)), NONE.union(*(sums.shifted for sums in read))
@@ -79,7 +121,7 @@ def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, positive: 
         known.keep_axes(shifted if FACTS.cases_at_zero(op, visit.attrs) else along)
     added = {place for place in bounded if within[sources[place]].along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
-    if not (scaled or _adds_zeros(known, visit, sources) or positive.issuperset(visit.made.values())):
+    if not (scaled or _adds_zeros(known, visit, sources) or signs.positive.issuperset(visit.made.values())):
         shifted = along
     for logical in visit.made.values():
         before = within.get(logical, Sums())

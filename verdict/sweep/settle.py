@@ -39,15 +39,16 @@ def settle(
     """
     if reads_infinite(trace, number):
         return
+    if not _is_small(trace, number):
+        return
     step = trace.flow.steps[number]
     blocks = [block for ids in trace.reads[number] for block in elements.blocks_of(ids)]
     limited = any(block.kind is Kind.GIVEN and block.owner in integers for block in blocks)
     from_constants = limited or any(block.kind is Kind.CONSTANT for block in blocks)
     read = {block.constant for block in blocks if block.kind is Kind.CONSTANT}
-    small = sum(ids.size for ids in trace.reads[number]) <= MOST_ELEMENTS
     for position, value in enumerate(step.outputs):
         ids = trace.ids[value] if value != ABSENT else None
-        if ids is None or not small:
+        if ids is None:
             continue
         seeds = [np.asarray(seed[value]) for seed in values]
         steady, groups = _steady(seeds, from_constants), _alike(seeds)
@@ -71,13 +72,18 @@ def _steady(seeds: Sequence[Array], from_constants: bool) -> npt.NDArray[np.bool
 
 
 def _alike(seeds: Sequence[Array]) -> list[npt.NDArray[np.int64]]:
-    """Flat positions of elements that have the same values on all seeds, for all values that occur more than once."""
+    """Flat positions of elements that have the same values on all seeds, for all values that occur more than once.
+
+    Not of those that are always zero: they may be constants, but as variables they are rows of a gradient that no
+    integer happened to name.
+    """
     rows = np.stack([array.ravel() for array in seeds], axis=1)
     with np.errstate(all="ignore"):
         scale = 10.0 ** (DIGITS - np.ceil(np.log10(np.maximum(np.abs(rows), 1e-300))))
         rounded = np.where(np.isfinite(rows) & (rows != 0), np.round(rows * scale) / scale, rows)
-    _, inverse, counts = np.unique(rounded, axis=0, return_inverse=True, return_counts=True)
-    return [np.flatnonzero(inverse.ravel() == group) for group in np.flatnonzero(counts > 1)]
+    found, inverse, counts = np.unique(rounded, axis=0, return_inverse=True, return_counts=True)
+    groups = np.flatnonzero((counts > 1) & found.any(axis=1))
+    return [np.flatnonzero(inverse.ravel() == group) for group in groups]
 
 
 def _constant(ids: Ids, seeds: Sequence[Array], steady: npt.NDArray[np.bool_], terms: Array, elements: Elements) -> Ids:
@@ -95,7 +101,7 @@ def _handed_on(ids: Ids, terms: Array, read: Collection[Fraction | float], eleme
     covers, have the number of that: a rank that knows its mask has it as a constant.
     """
     flat = ids.ravel()
-    for place, term in enumerate(terms.ravel().tolist()):
+    for place, term in enumerate(terms.ravel().tolist() if read else ()):
         if isinstance(term, int | Fraction) and term in read:
             flat[place] = elements.constant(Fraction(term))
     return flat.reshape(ids.shape)
@@ -112,11 +118,17 @@ def _merged(ids: Ids, groups: Sequence[npt.NDArray[np.int64]], terms: Array) -> 
     return flat.reshape(ids.shape)
 
 
+def _is_small(trace: Trace, number: int) -> bool:
+    """Whether a step neither reads nor makes so much that executing it on terms would take long."""
+    made = (ids for ids in trace.made[number] if ids is not None)
+    return all(sum(ids.size for ids in side) <= MOST_ELEMENTS for side in (trace.reads[number], made))
+
+
 def terms_of(
     trace: Trace, number: int, elements: Elements, keys: Keys, integers: Mapping[int, Domain]
 ) -> Sequence[Array | None] | None:
     """What a single-device step makes of symbols; None where it is too large, or cannot be executed on them."""
-    if sum(ids.size for ids in trace.reads[number]) > MOST_ELEMENTS:
+    if not _is_small(trace, number):
         return None
     traces = Traces(elements, trace, trace, integers, keys)
     try:

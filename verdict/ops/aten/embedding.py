@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from verdict.ops import logic
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.domain import Integers
-from verdict.ops.lookup import scattered
+from verdict.ops.lookup import FEWEST_ROWS, scattered
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import make_axes, numbered
 from verdict.ops.types import like_first
@@ -23,7 +23,7 @@ def _axes(args: Arguments) -> Axes:
     if len(weight) != 2:
         raise args.misfit(f"weight {weight} must have two dimensions, rows and features")
     places, dims = numbered("b", ids)
-    atoms = (*places, Atom("v", weight[0], Law.WHOLE, weight[0]), Atom("h", weight[1]))
+    atoms = (*places, Atom("v", weight[0], Law.WHOLE, FEWEST_ROWS), Atom("h", weight[1]))
     return make_axes(atoms, ((("v",), ("h",)), dims), ((*dims, ("h",)),), keep=("v",))
 
 

@@ -17,6 +17,7 @@ from verdict.ops import logic
 from verdict.ops.aten.form import Arguments, operator
 from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
+from verdict.ops.lookup import FEWEST_ROWS
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import make_axes, numbered, together
 from verdict.ops.types import like_first
@@ -46,7 +47,7 @@ def _index_axes(args: Arguments) -> Axes:
     sizes = {f"x{k}" if k in dims else f"d{k}": size for k, size in enumerate(x)}
     rest = tuple((f"d{k}",) for k in range(len(x)) if k not in dims)
     asked, each = numbered("i", shape)
-    atoms = [Atom(name, n, Law.WHOLE, n) if name[0] == "x" else Atom(name, n) for name, n in sizes.items()]
+    atoms = [Atom(name, n, Law.WHOLE, FEWEST_ROWS) if name[0] == "x" else Atom(name, n) for name, n in sizes.items()]
     read = [
         tuple(() if size == 1 else dim for size, dim in zip(own, each[len(shape) - len(own) :], strict=True))
         for own in args.given[1:]
@@ -110,7 +111,7 @@ def _put_axes(args: Arguments) -> Axes:
     full = (*(x[k] for k in rest[:front]), *shape, *(x[k] for k in rest[front:]))
     if together(args.name, full, values) != full:
         raise args.misfit(f"values of shape {values} do not fit {full}")
-    every = [atom if k in rest else Atom(f"d{k}", atom.size, Law.WHOLE, atom.size) for k, atom in enumerate(atoms)]
+    every = [atom if k in rest else Atom(f"d{k}", atom.size, Law.WHOLE, FEWEST_ROWS) for k, atom in enumerate(atoms)]
     asked = [Atom(f"i{k}", size, Law.WHOLE, FEWEST) for k, size in enumerate(shape)]
     each = tuple((atom.name,) for atom in asked)
     given = (*(own[k] for k in rest[:front]), *each, *(own[k] for k in rest[front:]))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,10 @@ MOST_PARTNERS = 8
 """How many inputs of single-device steps are tried as what is due in a step, the first that may be."""
 MOST_CANDIDATES = 8
 """How many other values are tried in place of one input of a step, the first that fit."""
+MOST_BOXES = 64
+"""Of so many boxes of the shape that is read each is tried in place of an input: shares of a few ranks. Of a table of
+thousands of rows every row is a box, and none is a share.
+"""
 
 
 EXOTIC = frozenset({"wrong-input", "operator-differs", "wrong-collective"})
@@ -268,6 +273,8 @@ def _boxes(scene: Scene, current: Arrays, due: Ids, averages: bool) -> list[Cand
         if due.ndim != len(shape) or any(size > n for n, size in zip(due.shape, shape, strict=True)):
             return [Candidate(arrays, due, "")]
         steps = [range(0, n - size + 1, max(size, 1)) for n, size in zip(due.shape, shape, strict=True)]
+        if prod(map(len, steps)) > MOST_BOXES:
+            return []
         slices = [
             tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True)) for offset in product(*steps)
         ]

@@ -1,0 +1,52 @@
+"""Operators that choose, element by element, between what they read and numbers: masks. Which may be anything then."""
+
+from collections.abc import Mapping, Sequence, Set
+from math import isinf
+from typing import Any
+
+from verdict.ops.facts import name_of
+from verdict.ops.names import CHOICES, FILLS, HLO
+
+CONDITIONS = {"masked_fill": 1, "where": 0}
+"""The position of the input that says which is chosen."""
+NUMBERS = ("value", "self", "other")
+"""Attributes that are a number to choose."""
+FILLED = ("s", "fill_value", "value", "values")
+"""Attributes that are the number with which everything is filled, or all of these numbers."""
+
+
+def chooses(
+    op: str, attrs: Mapping[str, Any], arity: int, free: Set[int], neutral: Set[int], fixed: Set[int]
+) -> bool:  # fmt: skip
+    """Whether a node chooses between what may be anything, at the positions `free`, and what adds the same to a sum
+    however often it is added: zeros or infinities, at the positions `neutral` or as attributes; and that by what does
+    not depend on any such number, at the positions `fixed`: else what it lets through may have bounds.
+    """
+    name = HLO.get(op) or name_of(op)
+    if name not in CHOICES or CONDITIONS[name] not in fixed:
+        return False
+    branches = set(range(arity)) - {CONDITIONS[name]}
+    numbers = [attrs[key] for key in NUMBERS if attrs.get(key) is not None]
+    return bool(branches & free) and branches <= free | neutral and all(map(is_neutral, numbers))
+
+
+def lets_some_through(op: str, attrs: Mapping[str, Any], arity: int, fixed: Set[int]) -> bool:
+    """Whether a node writes over what it reads wherever a mask says so that depends on real numbers: what it leaves may
+    have bounds.
+    """
+    masks = set(range(1, arity - 1)) if name_of(op) == "index_put" and attrs.get("masks") else set()
+    return not masks <= fixed
+
+
+def fills_neutral(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether all that a node makes, reading nothing, is zero, or all is infinite and of one sign."""
+    if (HLO.get(op) or name_of(op)) not in FILLS - CHOICES | {"constant"}:
+        return False
+    found = next((attrs[key] for key in FILLED if attrs.get(key) is not None), None)
+    numbers = list(found) if isinstance(found, Sequence) else [found]
+    return len(set(numbers)) == 1 and is_neutral(numbers[0])
+
+
+def is_neutral(number: object) -> bool:
+    """Whether a number, added up, is the same however often it is added: 0, or infinite."""
+    return isinstance(number, int | float) and (number == 0 or isinf(number))
