@@ -16,13 +16,15 @@ import torch
 from verdict.backends.torch.choices import is_discrete, numbers_in
 from verdict.backends.torch.known import constants
 from verdict.backends.torch.replay import apply, doubled, typed
-from verdict.backends.torch.trace import COMMUNICATION, UNKNOWN, UNMODELLED, Step, Trace, Value
+from verdict.backends.torch.trace import UNKNOWN, UNMODELLED, Step, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 from verdict.ops.integers import GREATEST_COUNT, SIGNIFICANT, held
 
 MOST_FOLLOWED = 1 << 20
 """What has more elements is not computed, nor what is made of it: positions and masks of a thousand of them are."""
+RECORDED = "aten."
+"""How the names of operators begin that torch computes here; what compilers wrote has operators of its own."""
 MOST_CONSTANT = 4096
 """Up to so many elements are written out as a constant, as many as a recording may hold of one tensor."""
 CASTS = frozenset({"aten._to_copy", "aten.arange"})
@@ -91,7 +93,7 @@ def _made(step: Step, values: Sequence[Value], known: Mapping[int, Pair]) -> dic
 
 def _is_known(step: Step, values: Sequence[Value], known: Mapping[int, Pair]) -> bool:
     """Whether a step can be computed: of known values, none of which is memory that nobody wrote to."""
-    if step.keep or step.op in COMMUNICATION or step.op in UNKNOWN or "empty" in step.op:
+    if step.keep or not step.op.startswith(RECORDED) or step.op in UNKNOWN or "empty" in step.op:
         return False
     sizes = (prod(values[value].shape) for value in step.outputs if value != ABSENT)
     return all(value in known for value in step.inputs) and all(size <= MOST_FOLLOWED for size in sizes)
