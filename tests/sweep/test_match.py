@@ -70,3 +70,14 @@ def test_rows_in_another_order_stand_where_they_do():
     ids, met = catalogue.each([value[order] for value in values])
     assert met.all()
     assert np.array_equal(ids, np.arange(20).reshape(5, 4)[order])
+
+
+def test_a_catalogue_of_some_seeds_finds_what_rounding_hides_on_others():
+    """On the second seed the rows are what rounding leaves: another number on either side."""
+    random = np.random.default_rng(3)
+    values = tuple(random.normal(size=(6, 3)) for _ in range(4))
+    catalogue = Catalogue([Known(np.arange(18).reshape(6, 3), values)])
+    wanted = [value[2:4] * (1 if seed % 2 == 0 else 1e-15) for seed, value in enumerate(values)]
+    assert list(catalogue.boxes(wanted)) == []
+    (found,) = catalogue.on(slice(0, None, 2)).boxes(wanted[::2])
+    assert found.tolist() == [[6, 7, 8], [9, 10, 11]]

@@ -35,16 +35,40 @@ WITHOUT = """
 """
 
 
-def compared(other):
-    """The elements of ids compared with a number, as constants; None where they are none."""
-    single, parallel = plans(SINGLE.format(other=other), PARALLEL.format(other=other), dp=2)
+MASKED = """
+  x input [4, 4]
+  covered = aten.full() size=(4, 4) fill_value=-1e30
+  ones = aten.ones() size=(4, 4)
+  low = aten.tril(ones)
+  kept = aten.gt.Scalar(low) other=0
+  s = aten.where.self(kept, x, covered)
+  output s
+"""
+
+
+def made_by(single, parallel, op):
+    """What the elements that an operator makes are, where all are constants, else None; and how many are."""
+    single, parallel = plans(single, parallel, dp=2)
     reduced = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
     flows, integers, elements = flows_of(reduced), domains(single, full(single)), Elements()
     both, _ = told_apart(reduced, flows, integers, OPTIONS.solver.seed)
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
     trace = follow_single(flows[0], ids, both.values[0], Follower(elements, Keys(), integers))
-    (number,) = (k for k, step in enumerate(flows[0].steps) if step.op == "aten.ge.Scalar")
-    return elements.constants(trace.ids[flows[0].steps[number].outputs[0]])
+    (number,) = (k for k, step in enumerate(flows[0].steps) if step.op == op)
+    made = trace.ids[flows[0].steps[number].outputs[0]]
+    return elements.constants(made), [elements.of(element) for element in made.ravel().tolist()]
+
+
+def compared(other):
+    """The elements of ids compared with a number, as constants; None where they are none."""
+    return made_by(SINGLE.format(other=other), PARALLEL.format(other=other), "aten.ge.Scalar")[0]
+
+
+def test_what_a_mask_covers_is_the_constant_that_it_is():
+    """A rank that knows its mask has it as such, and what it makes of it is what the single-device plan makes."""
+    _, blocks = made_by(MASKED, MASKED, "aten.where.self")
+    covered = [block.constant for block in blocks if block.kind is Kind.CONSTANT]
+    assert list(map(float, covered)) == [-1e30] * 6
 
 
 @pytest.mark.parametrize("other, due", [(10, [0] * 4), (0, [1] * 4), (9, None), (5, None)])

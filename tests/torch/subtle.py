@@ -2,6 +2,7 @@
 single-device program. The truth of each is what gloo processes on CPUs compute (tests/torch/truth.py).
 """
 
+import math
 from dataclasses import replace
 
 import torch
@@ -25,7 +26,7 @@ SINGLES = {
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
         "gathered", "counted", "placed", "numbered", "narrow", "sharded", "attended", "filled", "emptied",
-        "rounded", "token", "padded",
+        "rounded", "token", "padded", "bucketed",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -818,6 +819,15 @@ def build_rounded_fraction_right(ctx):
     return counted_rows(ctx, lambda first, end: (torch.arange(first, end).float() + 0.875).floor().long())
 
 
+def build_rounded_quotient(ctx):
+    """A 49th of a number, 49 times, is less than the number in 64 bits, or not."""
+    return counted_rows(ctx, lambda first, end: (torch.arange(first - 202, end - 202).double() / 49 * 49).long() + 202)
+
+
+def build_rounded_quotient_right(ctx):
+    return counted_rows(ctx, lambda first, end: (torch.arange(first, end).double() / 64 * 64).long())
+
+
 def build_rounded_compared(ctx):
     """Which positions are beyond the bound that holds all of them, in a type that holds every other one."""
     return counted_rows(ctx, lambda first, end: torch.arange(first, end) - beyond(first, end, torch.bfloat16))
@@ -829,6 +839,35 @@ def build_rounded_compared_right(ctx):
 
 def beyond(first, end, dtype):
     return ((torch.arange(end - first).to(dtype) + first) >= 260).long()
+
+
+def bucketed(ctx, begin):
+    """Rows of a table at logarithms of positions, as distances have them that are far."""
+    rows = 128 // ctx.world
+    table, x = nn.Embedding(32, 1), torch.randn(rows, 1)
+
+    def loss_of(model, x):
+        places = torch.arange(rows) + begin * rows
+        far = 16 + ((places.float().clamp(min=1) / 16).log() / math.log(8) * 16).long()
+        return (model(torch.where(places < 16, places, far).clamp(max=31)) * x).sum()
+
+    def reduce(params):
+        dist.all_reduce(params[0].grad)
+
+    return trained(ctx, table, x, loss_of, reduce, partial(ctx.rank, ctx.world))
+
+
+def build_bucketed_single(ctx):
+    return bucketed(ctx, 0)
+
+
+def build_bucketed_right(ctx):
+    return bucketed(ctx, ctx.rank)
+
+
+def build_bucketed(ctx):
+    """Each rank counts from its own first position."""
+    return bucketed(ctx, 0)
 
 
 class Token(nn.Module):

@@ -201,7 +201,8 @@ def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidate
 
 def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs: tuple[int, ...]) -> int | None:
     """The candidate that agrees in attributes, as they are written first: 1, 1.0 and True are equal; else in those that
-    do not differ from rank to rank; of several the one that the outputs' hints name, else the first.
+    do not differ from rank to rank; else in most of them, as every other element from the second on of fewer rows does
+    in where it begins; of several the one that the outputs' hints name, else the first.
     """
     partners = holdings.reference.partners
     hints = {
@@ -213,7 +214,10 @@ def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs
     equal = [index for index in candidates if partners[index].node.attrs == attrs]
     alike = [index for index in equal if repr(partners[index].node.attrs) == repr(attrs)] or equal
     if not alike:
-        alike = [index for index in candidates if differs_in_size(partners[index].node, attrs)] or list(candidates)
+        alike = [index for index in candidates if differs_in_size(partners[index].node, attrs)]
+    if not alike:
+        apart = [sum(pair not in attrs for pair in partners[index].node.attrs) for index in candidates]
+        alike = [index for index, count in zip(candidates, apart, strict=True) if count == min(apart)]
     hinted = [index for index in alike if hints & set(partners[index].outputs)]
     return next(iter(hinted or alike), None)
 

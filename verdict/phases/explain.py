@@ -20,7 +20,7 @@ MOST_MENDED = 150
 """Up to so many steps of all ranks, plans are explained by corrections; of larger ones the walk's findings stay."""
 MOST_RECORDED = 5_000
 """Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
-and in recorded programs, of whose operators the walk knows least.
+and in recorded programs, of whose operators the walk knows least; in others, too, where it names no place.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
@@ -28,6 +28,10 @@ MANY = 12
 """So many causes are looked for where the walk says of no node what it does wrong."""
 UNEXPLAINED = "not-equivalent"
 """The code of what is seen in outputs alone."""
+LAW = "law-fails"
+"""The code of what names no place of the parallel plan: that an operator does not add up over its rows, as a scatter
+does not, which adds to something. A plan that sums what it makes of such rows may be right in that.
+"""
 RESTORED = "wrong-constant"
 """The code of what is repaired by the attributes of the single-device node: no other change is smaller."""
 MET_LATER = ("wrong-slice", "wrong-input", "missing-reduction")
@@ -107,12 +111,13 @@ def _corrected(query: Query, report: Report) -> Report:
     """
     single, parallel = query.values
     recorded = is_recorded(parallel)
-    small = parallel.columns == 1 and steps_of(parallel) <= (MOST_RECORDED if recorded else MOST_MENDED)
     told = {finding.code for finding in report.findings}
+    most = MOST_RECORDED if recorded or told == {LAW} else MOST_MENDED
+    small = parallel.columns == 1 and steps_of(parallel) <= most
     if not small or told & MATTERS_OF_FORM:
         return report
     swept = sweep(single, parallel, query.options, proves=False)
-    nothing_told = told == {UNEXPLAINED}
+    nothing_told = told <= {UNEXPLAINED, LAW}
     most = MANY if nothing_told else max(len(report.findings), FEW)
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}

@@ -6,7 +6,9 @@ variables. Where that does not suffice, the cone grows: a variable is replaced b
 """
 
 from collections.abc import Iterator, Set
+from functools import reduce
 from itertools import chain
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -52,11 +54,36 @@ def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
     left, right = leaves(traces, claim.left, unfolded), leaves(traces, claim.right, unfolded)
     every = _owners(traces, np.union1d(left, right), unfolded)
     apart = _owners(traces, np.setxor1d(left, right), unfolded)
-    fresh = _above(traces, apart, every) or _above(traces, every, apart) or set(sorted(apart or every)[-1:])
+    fresh = _of_one_side(traces, left, right, unfolded) or _above(traces, apart, every) or _above(traces, every, apart)
+    fresh = fresh or set(sorted(apart or every)[-1:])
     if not fresh:
         return None
     larger = _with(traces, claim, unfolded | fresh)
     return larger if size_of(traces, larger) <= MOST_ELEMENTS else None
+
+
+def _of_one_side(traces: Traces, left: Ids, right: Ids, unfolded: set[int]) -> set[int]:
+    """The steps that define variables of one side alone and are computed from others, but for those from which
+    variables are computed that the other side has alone: when these are replaced, both may have them. Else the first of
+    the steps of both sides that are computed from such.
+
+    So a gradient that a softmax's backward pass reads is not written out down to the loss before; nor is it because one
+    side reads more rows of it.
+    """
+    ours, theirs = (_owners(traces, ids, unfolded) for ids in (left, right))
+    one, other = (_owners(traces, np.setdiff1d(*pair), unfolded) for pair in ((left, right), (right, left)))
+    held = _below(traces, ours - theirs, other) | _below(traces, theirs - ours, one)
+    fresh = _above(traces, ours ^ theirs, ours | theirs) - held
+    if fresh:
+        return fresh
+    behind = _above(traces, ours & theirs, ours ^ theirs)
+    return behind - _above(traces, behind, behind)
+
+
+def _below(traces: Traces, owners: set[int], above: set[int]) -> set[int]:
+    """Those of some single-device steps that others, `above`, are computed from."""
+    reached = reduce(or_, (traces.single.above[owner] for owner in above), 0)
+    return {owner for owner in owners if reached >> owner & 1}
 
 
 def _above(traces: Traces, owners: set[int], below: set[int]) -> set[int]:

@@ -17,6 +17,7 @@ from verdict.sweep.match import Catalogue, greatest
 from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.noise import is_noise
 from verdict.sweep.padded import padded
+from verdict.sweep.seen import USUAL_SEEDS
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
@@ -31,7 +32,8 @@ class Guesses:
     """For outputs of parallel steps, what they may be; `refused` are those with no proof.
 
     factors: by what single-device elements may be scaled there. known: for each output, how many kinds of guesses were
-    looked for, and those of the last one. Another kind is looked for where none of these is left.
+    looked for, and those of the last one. Another kind is looked for where none of these is left. usual: the catalogue
+    of those seeds alone that hold no numbers which the plans name.
     """
 
     catalogue: Catalogue
@@ -39,6 +41,7 @@ class Guesses:
     factors: tuple[Fraction, ...] = ()
     known: dict[tuple[int, int], tuple[int, tuple[Guess, ...]]] = field(default_factory=dict)
     refused: set[tuple[int, int, bytes]] = field(default_factory=set)
+    usual: Catalogue | None = None
 
     def of(
         self, step: int, output: int, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]
@@ -129,6 +132,14 @@ class Guesses:
                 return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
 
+    def _usual(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """Regions of single-device arrays, by the seeds without numbers that the plans name: where such a number, a
+        divisor, makes one score of a softmax far greater than all others, its gradient is what rounding leaves of it.
+        """
+        self.usual = self.usual or self.catalogue.on(USUAL_SEEDS)
+        everywhere = np.arange(arrays[0].size)
+        return tuple((everywhere, box.ravel()) for box in self.usual.boxes(arrays[USUAL_SEEDS]))
+
     def _each(self, arrays: list[Array], follower: Follower) -> list[Ids]:
         """What each element may be by itself: one that equals it, or a constant, as in rows that a mask has emptied.
         Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried, the one
@@ -157,7 +168,7 @@ class Guesses:
         return [f for f in self.factors if self.catalogue.holds([value / float(f) for value in values])]
 
 
-_KINDS = (Guesses._boxes, Guesses._padded, Guesses._elements, Guesses._multiples)
+_KINDS = (Guesses._boxes, Guesses._padded, Guesses._elements, Guesses._multiples, Guesses._usual)
 """The kinds of guesses, the likeliest first."""
 _OF_CONSTANTS = (Guesses._steady, Guesses._alone)
 """Those of what consists of constants and counts."""

@@ -50,6 +50,10 @@ class Catalogue:
         self.order = np.argsort(self.values[0], kind="stable") if self.known else np.zeros(0, np.int64)
         self.sorted = self.values[0][self.order] if self.known else np.zeros(0)
 
+    def on(self, seeds: slice) -> "Catalogue":
+        """The same, of some of the seeds."""
+        return Catalogue([Known(item.ids, item.values[seeds]) for item in self.known])
+
     def positive(self) -> Ids:
         """The elements that are greater than zero on all seeds."""
         above = [values > 0 for values in self.values]

@@ -27,6 +27,8 @@ Kept = tuple[frozenset[int], frozenset[int]]
 Turn = tuple[Mapping[int, Array], list[Array | None], list[Array | None]]
 """Of one seed: what is given, what the single flow makes of it, and what the parallel one does."""
 
+USUAL_SEEDS = slice(0, None, 2)
+"""The seeds on which nothing that is given is a number that the plans name: every other one, from the first on."""
 MOST_TURNS = 5
 """So often as many seeds again are tried for such as tell two plans apart: what shows beyond a bound shows seldom."""
 
@@ -129,7 +131,7 @@ def _drawn(
     their signs. integers, kept, scale: see `seen`.
     """
     single, near = reduced.single, marks(reduced.single, reduced.parallel)
-    near_bounds = thresholds(reduced.single, reduced.parallel)
+    near_bounds, usual = thresholds(reduced.single, reduced.parallel), range(len(seeds))[USUAL_SEEDS]
     for wild, named in ((True, near_bounds), (False, near_bounds), (False, ())):
         drawn = [
             random_values(
@@ -140,7 +142,7 @@ def _drawn(
                 near,
                 wild and seed == seeds[0],
                 integers,
-                named if number % 2 else (),
+                () if number in usual else named,
                 scale,
             )
             for number, seed in enumerate(seeds)

@@ -4,7 +4,7 @@ Numbers suggest them, the step executed on terms decides: a masked position's we
 plain sum all rows of the last weight's gradient are one row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -45,6 +45,7 @@ def settle(
     blocks = [block for ids in trace.reads[number] for block in elements.blocks_of(ids)]
     limited = any(block.kind is Kind.GIVEN and block.owner in integers for block in blocks)
     from_constants = limited or any(block.kind is Kind.CONSTANT for block in blocks)
+    read = {block.constant for block in blocks if block.kind is Kind.CONSTANT}
     for position, value in enumerate(step.outputs):
         ids = trace.ids[value] if value != ABSENT else None
         if ids is None:
@@ -58,7 +59,8 @@ def settle(
             return
         own = terms[position]
         if own is not None:
-            trace.ids[value] = _merged(_constant(ids, seeds, steady, own, elements), groups, own)
+            settled = _handed_on(_constant(ids, seeds, steady, own, elements), own, read, elements)
+            trace.ids[value] = _merged(settled, groups, own)
 
 
 def _steady(seeds: Sequence[Array], from_constants: bool) -> npt.NDArray[np.bool_]:
@@ -92,6 +94,17 @@ def _constant(ids: Ids, seeds: Sequence[Array], steady: npt.NDArray[np.bool_], t
         if holds:
             settled[place] = elements.constant(_exactly(constant))
     return settled
+
+
+def _handed_on(ids: Ids, terms: Array, read: Collection[Fraction | float], elements: Elements) -> Ids:
+    """Elements that are one of the constants that are `read`, whatever else is given, such as the -1e30 of what a mask
+    covers, have the number of that: a rank that knows its mask has it as a constant.
+    """
+    flat = ids.ravel()
+    for place, term in enumerate(terms.ravel().tolist() if read else ()):
+        if isinstance(term, int | Fraction) and term in read:
+            flat[place] = elements.constant(Fraction(term))
+    return flat.reshape(ids.shape)
 
 
 def _merged(ids: Ids, groups: Sequence[npt.NDArray[np.int64]], terms: Array) -> Ids:

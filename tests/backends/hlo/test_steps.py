@@ -22,10 +22,14 @@ STEPS = {
     "partly": {},
     "routed": {},
     "sorted": {},
+    "ring": {},
+    "summed": {"src": (0, 7), "dst": (0, 7)},
 }
 """What their arguments of integers lie between: rows of a table that is split, with its gradient; cross entropy over
 logits that are split; a mean over what a mask keeps; rows of a table by
-remainders; data parallel by hand in a tensor parallel program; experts chosen by topk; rows in order.
+remainders; data parallel by hand in a tensor parallel program; experts chosen by topk; rows in order; causal ring
+attention with rotary positions and a running softmax, two positions a device, with all gradients; a sum over the
+neighbours of a graph whose edges are split.
 """
 
 
@@ -43,6 +47,20 @@ def test_a_step_by_hand_is_proved(name):
 @pytest.mark.parametrize("name", STEPS)
 def test_a_fault_in_it_is_refuted(name):
     """The offset of a shard is off by one; a mean of means; another divisor; a sum for a mean; weights of the experts
-    that do not add up to one; rows in the opposite order.
+    that do not add up to one; rows in the opposite order; what was mixed is not scaled to the new maximum; a weight's
+    gradient is of a device's own edges.
     """
     assert _report(name, "wrong").verdict is Verdict.REFUTED
+
+
+def test_a_scatter_that_adds_to_something_is_no_cause():
+    """That it does not add up over shares of its rows is true of the right step, too: the sum that lacks is told."""
+    (finding,) = _report("summed", "wrong").findings
+    assert finding.code == "missing-reduction"
+    assert "dot_general" in finding.where
+
+
+def test_every_other_element_is_met_by_where_it_begins():
+    """Of fewer rows, those from the second on (rotary positions in pairs) are none of those from the first on."""
+    report = _report("ring", "wrong")
+    assert all(finding.code != "wrong-constant" for finding in report.findings)
