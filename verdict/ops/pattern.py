@@ -42,18 +42,18 @@ class Pattern:
     ties: pairs of atoms that shrink by one scale although their sizes differ (a part and the whole).
     cuts: coordinates along atoms that stay cuts.
     along: input position -> the atom of which the integers of that input name an element.
-    first: atoms of which the first element is treated unlike the others.
     made: the atom of which the integers that the operator makes name an element, "" if of none.
     reduce(attrs, scale): the attributes at reduced shapes; constants that come from shapes keep their full values.
+    first: atoms of which the first element is treated unlike the others.
     """
 
     axes: Axes
     ties: tuple[tuple[str, str], ...] = ()
     cuts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     along: Mapping[int, str] = field(default_factory=dict)
-    first: frozenset[str] = frozenset()
     made: str = ""
     reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
+    first: frozenset[str] = frozenset()
 
 
 Patterns = Callable[[Sequence[Shape], Attributes], Pattern | None]

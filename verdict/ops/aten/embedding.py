@@ -41,7 +41,8 @@ def _backward_axes(args: Arguments) -> Axes:
         raise args.misfit(f"the gradient {dy} does not belong to ids of shape {ids}")
     places, dims = numbered("b", ids)
     rows = args["num_weights"]
-    atoms = (*(Atom(a.name, a.size, Law.SUM) for a in places), Atom("v", rows, Law.WHOLE, FEWEST_ROWS), Atom("h", dy[-1]))
+    table = Atom("v", rows, Law.WHOLE, FEWEST_ROWS), Atom("h", dy[-1])
+    atoms = (*(Atom(a.name, a.size, Law.SUM) for a in places), *table)
     return make_axes(atoms, ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
 
 
@@ -66,7 +67,7 @@ def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
 
 def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
     padding = attrs["padding_idx"]
-    return {**attrs, "num_weights": scale.sizes["v"], "padding_idx": scale.points["v"].get(padding, padding)}
+    return {**attrs, "num_weights": scale.sizes["v"], "padding_idx": scale.points.get("v", {}).get(padding, padding)}
 
 
 RULES: tuple[OpRule, ...] = (

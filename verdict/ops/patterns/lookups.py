@@ -1,7 +1,7 @@
 """Lookups: the integers that say where name elements of the axis that is looked up in.
 
-Row `padding_idx`, and a class `ignore_index` that is one of the classes, is an element apart from all others: where that
-is not the first one, which stays the first, the axis keeps its size.
+Row `padding_idx`, and a class `ignore_index` that is one of the classes, is an element apart from all others: where
+that is not the first one, which stays the first, the axis keeps its size.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from verdict.graph import Shape
 from verdict.ops.pattern import Pattern, Patterns
 from verdict.ops.patterns.common import named
-from verdict.ops.rule import Atom, Attributes, Dim
+from verdict.ops.rule import Atom, Attributes, Dim, Scale
 from verdict.ops.shapes import make_axes
 
 ROWS = 2
@@ -32,7 +32,11 @@ def _embedding_backward(shapes: Sequence[Shape], attrs: Attributes) -> Pattern |
     row = Atom("v", attrs["num_weights"], least=ROWS)
     axes = make_axes([*places, row, Atom("h", dy[-1])], ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
     first = frozenset({"v"} if attrs["padding_idx"] == 0 else ())
-    return Pattern(axes, along={1: "v"}, first=first, reduce=lambda given, scale: {**given, "num_weights": scale.outputs[0][0]})
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        return {**given, "num_weights": scale.outputs[0][0]}
+
+    return Pattern(axes, along={1: "v"}, first=first, reduce=reduce)
 
 
 def _nll(first: int) -> Patterns:
