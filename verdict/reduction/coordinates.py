@@ -28,6 +28,8 @@ difference. Of i + i + i <= j, and other multiples that are beyond few elements,
 """
 ENDS = 2
 """How many elements more are kept between cuts where coordinates are clamped: the first and the last stand for many."""
+PARTED = 1
+"""How many elements more are kept between cuts where the first one is unlike those beside it."""
 POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
 
@@ -49,6 +51,7 @@ class Coordinates:
         self._added: dict[int, Counter[int]] = {}
         self._met: list[tuple[int, Counter[int]]] = []
         self._clamped: list[int] = []
+        self._parted: list[int] = []
         self._sizes: list[Axis] = []
         self._cuts: list[tuple[int, int]] = []
         self._leasts: list[tuple[Axis, int]] = []
@@ -197,6 +200,10 @@ class Coordinates:
         """Coordinates beyond some are taken for these."""
         self._clamped.append(self._variable[logical])
 
+    def part(self, logical: int) -> None:
+        """The first of all coordinates is unlike those beside it."""
+        self._parted.append(self._variable[logical])
+
     def limit(self, axes: Iterable[Axis], number: int) -> None:
         """What was counted along some axes is compared with a number."""
         self._leasts.extend((axis, abs(number) + EACH_WAY) for axis in axes)
@@ -249,10 +256,10 @@ class Coordinates:
         for variable, found in self._met:
             root = self._factors.find(variable)
             met[root] = met.get(root, Counter()) | found
-        clamped = set(map(self._factors.find, self._clamped))
-        for root in met.keys() | clamped:
+        clamped, parted = (set(map(self._factors.find, those)) for those in (self._clamped, self._parted))
+        for root in met.keys() | clamped | parted:
             if root in self._size:
-                most = max(met.get(root, Counter()).total(), 1) + ENDS * (root in clamped)
+                most = max(met.get(root, Counter()).total(), 1) + ENDS * (root in clamped) + PARTED * (root in parted)
                 scales.between(root, self._size[root], most)
 
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:

@@ -50,6 +50,8 @@ def follow(known: Coordinates, visit: Visit) -> None:
     for position, atom in visit.pattern.along.items():
         if atom in visit.atoms:
             known.name(known.logical(visit.node.inputs[position]), *visit.axes([atom]))
+        if atom in visit.pattern.first:
+            _first_apart(known, visit, known.logical(visit.node.inputs[position]), atom)
     state, axes = _made(known, visit)
     counting = FACTS.counted(visit.node.op)
     for output in visit.made:
@@ -59,6 +61,14 @@ def follow(known: Coordinates, visit: Visit) -> None:
             known.set(visit, output, state, axes)
         if known.plan.logicals[visit.made[output]].dtype in BITS and state not in COUNTS:
             known.keep_axes(visit.axes(visit.contracted(visit.read)))
+
+
+def _first_apart(known: Coordinates, visit: Visit, ids: int, atom: str) -> None:
+    """The first element of an axis is unlike the others: so it stays where ids, as they are given, name elements."""
+    if known.state(ids) is State.GIVEN:
+        known.part(ids)
+    else:
+        known.keep_axes(visit.axes([atom]))
 
 
 def _made(known: Coordinates, visit: Visit) -> Made:
@@ -167,6 +177,7 @@ def _compared(
     if not _is_whole(number):
         return False
     if word not in BOUND:
+        known.part(logicals[0])
         return bool(number <= 0 and kinds <= {State.GIVEN, State.POSITIONS})
     known.cut(visit, logicals[0], {"other": BOUND[word]})
     return True

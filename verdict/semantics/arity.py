@@ -1,12 +1,13 @@
 """A node seen through its operator's rule: which inputs are gradients, and the index axes at given shapes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.comparison import Fault, Faulty
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
-from verdict.ops import PATTERNS, PLACES, RULES, Axes, OpRule, Pattern, without_rule
+from verdict.ops import KEEPING, PATTERNS, PLACES, RULES, Axes, Law, OpRule, Pattern, without_rule
 from verdict.ops.domain import BITS
 from verdict.ops.types import kind, to_cast
 
@@ -78,6 +79,12 @@ def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> A
     return axes
 
 
+def _kept(axes: Axes) -> Axes:
+    """Index axes of which those that are read as a whole keep their sizes."""
+    atoms = tuple(replace(atom, least=atom.size) if atom.law is Law.WHOLE else atom for atom in axes.atoms)
+    return replace(axes, atoms=atoms)
+
+
 def pattern_of(node: Node, read: Reading, axes: Axes, shapes: Sequence[Shape], where: str) -> Pattern:
     """How the sizes of a node depend on each other: what is known of its operator, else its index axes."""
     attrs = dict(node.attrs)
@@ -85,6 +92,7 @@ def pattern_of(node: Node, read: Reading, axes: Axes, shapes: Sequence[Shape], w
     known = PATTERNS.get(node.op) if not placed else None
     found = known([shapes[tensor] for tensor in read.forward], attrs) if known is not None else None
     if found is None:
+        axes = _kept(axes) if node.op in KEEPING else axes
         names = {atom.name for atom in axes.atoms}
         along = {read.grads + k: name for k, name in read.rule.indices.items() if name in names}
         return Pattern(axes, cuts=read.rule.cuts(attrs), along=along, reduce=read.rule.reduce)

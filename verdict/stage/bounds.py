@@ -30,7 +30,8 @@ def cuts_of(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interva
     rule = meaning.rule
     for known in {meaning.signature.attrs, *attrs}:
         for name, coordinates in (rule.cuts(dict(known)) if rule else {}).items():
-            cuts[name].update(coordinates)
+            if name in cuts:
+                cuts[name].update(coordinates)
     return cuts
 
 

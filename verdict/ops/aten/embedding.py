@@ -6,12 +6,13 @@ adds up over repeated ids; the row `padding_idx` gets none.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from verdict.ops import logic
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.domain import Integers
 from verdict.ops.lookup import FEWEST_ROWS, scattered
-from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import make_axes, numbered
 from verdict.ops.types import like_first
 
@@ -40,7 +41,8 @@ def _backward_axes(args: Arguments) -> Axes:
         raise args.misfit(f"the gradient {dy} does not belong to ids of shape {ids}")
     places, dims = numbered("b", ids)
     rows = args["num_weights"]
-    atoms = (*(Atom(a.name, a.size, Law.SUM) for a in places), Atom("v", rows, Law.WHOLE, rows), Atom("h", dy[-1]))
+    table = Atom("v", rows, Law.WHOLE, FEWEST_ROWS), Atom("h", dy[-1])
+    atoms = (*(Atom(a.name, a.size, Law.SUM) for a in places), *table)
     return make_axes(atoms, ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
 
 
@@ -57,6 +59,17 @@ def _rows(args: Arguments) -> Mapping[int, Integers]:
     return {1: Integers(0, rows - 1)}
 
 
+def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
+    """The row of the padding is none among others."""
+    padding = int(attrs["padding_idx"])
+    return {"v": (padding, padding + 1)} if padding >= 0 else {}
+
+
+def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
+    padding = attrs["padding_idx"]
+    return {**attrs, "num_weights": scale.sizes["v"], "padding_idx": scale.points.get("v", {}).get(padding, padding)}
+
+
 RULES: tuple[OpRule, ...] = (
     operator(
         "aten.embedding",
@@ -70,16 +83,20 @@ RULES: tuple[OpRule, ...] = (
         domain=_rows,
         types=like_first,
     ),
-    operator(
-        "aten.embedding_dense_backward",
-        "grad_output indices",
-        {"num_weights": REQUIRED, "padding_idx": REQUIRED, "scale_grad_by_freq": REQUIRED},
-        _backward_axes,
-        _backward,
-        "dweight[v, h] = sum over ids of [id = v] dy[.., h]",
-        linear=(0,),
-        indices={1: "v"},
-        domain=_rows,
-        types=like_first,
+    replace(
+        operator(
+            "aten.embedding_dense_backward",
+            "grad_output indices",
+            {"num_weights": REQUIRED, "padding_idx": REQUIRED, "scale_grad_by_freq": REQUIRED},
+            _backward_axes,
+            _backward,
+            "dweight[v, h] = sum over ids of [id = v] dy[.., h]",
+            linear=(0,),
+            indices={1: "v"},
+            domain=_rows,
+            types=like_first,
+        ),
+        cuts=_cuts,
+        reduce=_reduce,
     ),
 )

@@ -18,6 +18,7 @@ from verdict.ops import logic, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
+from verdict.ops.lookup import FEWEST_ROWS
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
 from verdict.ops.types import like_first
@@ -50,7 +51,8 @@ def _named(along: int, shapes: Sequence[Shape], each: int = 0) -> tuple[list[Ato
         own = [f"d{k}" if k in alike else row.get(k, f"x{place}_{k}") for k in range(len(shape))]
         for k, (name, size) in enumerate(zip(own, shape, strict=True)):
             by_position = k in alike or (k == along and 0 < place == each)
-            atoms[name] = Atom(name, size) if by_position else Atom(name, size, Law.WHOLE, size)
+            least = FEWEST_ROWS if name == ROW else size
+            atoms[name] = Atom(name, size) if by_position else Atom(name, size, Law.WHOLE, least)
         dims.append(tuple((name,) for name in own))
     return list(atoms.values()), dims
 

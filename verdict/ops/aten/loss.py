@@ -7,6 +7,7 @@ Targets are looked up as in embedding: one that names no class (and is not ignor
 one-dimensional x there is one target, of shape ().
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +18,8 @@ from verdict.ops import elements, logic, numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, operator, whole
 from verdict.ops.domain import Integers
-from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.lookup import FEWEST_ROWS
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import make_axes
 
 NONE, MEAN = 0, 1
@@ -44,7 +46,7 @@ def _axes(args: Arguments) -> Axes:
 
 
 def _atoms(x: Shape, law: Law) -> tuple[Atom, ...]:
-    return Atom(ROWS[0], x[0], law), Atom(CLASSES[0], x[1], Law.WHOLE, x[1])
+    return Atom(ROWS[0], x[0], law), Atom(CLASSES[0], x[1], Law.WHOLE, FEWEST_ROWS)
 
 
 def _check(args: Arguments, x: Shape, target: Shape) -> None:
@@ -128,6 +130,17 @@ def _classes(args: Arguments) -> Integers:
     return Integers(0, classes - 1, () if 0 <= ignored < classes else (ignored,))
 
 
+def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
+    """A class that is ignored is none among others."""
+    ignored = int(attrs["ignore_index"])
+    return {CLASSES[0]: (ignored, ignored + 1)} if ignored >= 0 else {}
+
+
+def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
+    ignored = attrs["ignore_index"]
+    return {**attrs, "ignore_index": scale.points.get(CLASSES[0], {}).get(ignored, ignored)}
+
+
 RULES: tuple[OpRule, ...] = (
     replace(
         operator(
@@ -141,17 +154,23 @@ RULES: tuple[OpRule, ...] = (
             indices={1: CLASSES[0]},
             domain=lambda args: {1: _classes(args)},
         ),
+        cuts=_cuts,
+        reduce=_reduce,
         counted=frozenset({1}),
     ),
-    operator(
-        "aten.nll_loss_backward",
-        "grad_output self target weight? total_weight",
-        KIND,
-        _backward_axes,
-        _backward,
-        "dx[n, c] = - [c = t[n]] dloss / w",
-        linear=(0,),
-        indices={2: CLASSES[0]},
-        domain=lambda args: {2: _classes(args)},
+    replace(
+        operator(
+            "aten.nll_loss_backward",
+            "grad_output self target weight? total_weight",
+            KIND,
+            _backward_axes,
+            _backward,
+            "dx[n, c] = - [c = t[n]] dloss / w",
+            linear=(0,),
+            indices={2: CLASSES[0]},
+            domain=lambda args: {2: _classes(args)},
+        ),
+        cuts=_cuts,
+        reduce=_reduce,
     ),
 )

@@ -9,7 +9,10 @@ from verdict.ops.patterns.flows import FLOWS
 
 PATTERNS = {**parts.PATTERNS, **made.PATTERNS, **lookups.PATTERNS, **contractions.PATTERNS}
 
+KEEPING = frozenset(lookups.PATTERNS)
+"""Lookups: where none of their patterns holds, what integers name elements of keeps its size."""
+
 PLACES = {"aten.max.dim": 1, "aten.min.dim": 1}
 """Operators whose pattern holds where they do not make this output: which place it is that holds the greatest."""
 
-__all__ = ["FLOWS", "PATTERNS", "PLACES"]
+__all__ = ["FLOWS", "KEEPING", "PATTERNS", "PLACES"]

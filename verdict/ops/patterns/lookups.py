@@ -1,7 +1,7 @@
 """Lookups: the integers that say where name elements of the axis that is looked up in.
 
-Row `padding_idx`, and a class `ignore_index` that is one of the classes, would be an element apart from all others:
-where there is one, the axis keeps its size.
+Row `padding_idx`, and a class `ignore_index` that is one of the classes, is an element apart from all others: where
+that is not the first one, which stays the first, the axis keeps its size.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from verdict.graph import Shape
 from verdict.ops.pattern import Pattern, Patterns
 from verdict.ops.patterns.common import named
-from verdict.ops.rule import Atom, Attributes, Dim
+from verdict.ops.rule import Atom, Attributes, Dim, Scale
 from verdict.ops.shapes import make_axes
 
 ROWS = 2
@@ -25,13 +25,18 @@ def _embedding(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
 
 
 def _embedding_backward(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
-    if attrs["padding_idx"] >= 0:
+    if attrs["padding_idx"] > 0:
         return None
     dy, ids = shapes
     places, dims = named("b", ids)
     row = Atom("v", attrs["num_weights"], least=ROWS)
     axes = make_axes([*places, row, Atom("h", dy[-1])], ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
-    return Pattern(axes, along={1: "v"}, reduce=lambda given, scale: {**given, "num_weights": scale.outputs[0][0]})
+    first = frozenset({"v"} if attrs["padding_idx"] == 0 else ())
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        return {**given, "num_weights": scale.outputs[0][0]}
+
+    return Pattern(axes, along={1: "v"}, first=first, reduce=reduce)
 
 
 def _nll(first: int) -> Patterns:
@@ -39,7 +44,7 @@ def _nll(first: int) -> Patterns:
 
     def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
         scores, target = shapes[first], shapes[first + 1]
-        if attrs["ignore_index"] >= 0 or len(scores) != 2:
+        if attrs["ignore_index"] > 0 or len(scores) != 2:
             return None
         rows: tuple[Dim, ...] = (("n",),)
         each = rows if attrs["reduction"] == 0 else ()
@@ -47,7 +52,8 @@ def _nll(first: int) -> Patterns:
         inputs = [*([each] if first else []), (("n",), ("c",)), rows, *more]
         outputs = (((("n",), ("c",)),)) if first else (each, ())
         axes = make_axes((Atom("n", target[0]), Atom("c", scores[1], least=ROWS)), inputs, outputs, keep=("c",))
-        return Pattern(axes, along={first + 1: "c"})
+        apart = frozenset({"c"} if attrs["ignore_index"] == 0 else ())
+        return Pattern(axes, along={first + 1: "c"}, first=apart)
 
     return pattern
 

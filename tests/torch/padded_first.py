@@ -1,0 +1,62 @@
+"""The first of thousands of words is padding: its row gets no gradient, and a loss passes over it. Ranks share rows."""
+
+import torch
+import torch.distributed as dist
+from torch.nn import functional
+
+from verdict.torch import Program, shard
+
+VOCABULARY, WIDTH, TOKENS = 3_000, 16, 8
+
+
+def program(tokens, padding=0, ignored=0, **more):
+    given = {name: torch.randint(VOCABULARY, (tokens,)) for name in ("ids", "labels")}
+    weights = {"table": (VOCABULARY, WIDTH), "mixing": (WIDTH, WIDTH), "out": (VOCABULARY, WIDTH)}
+    weights = {name: torch.nn.Parameter(torch.randn(shape)) for name, shape in weights.items()}
+
+    def step():
+        ids, labels = given["ids"], given["labels"]
+        hidden = torch.tanh(functional.embedding(ids, weights["table"], padding_idx=padding) @ weights["mixing"])
+        scores = hidden @ weights["out"].t()
+        count = (labels != ignored).sum().float()
+        if more:
+            dist.all_reduce(count)
+        loss = functional.cross_entropy(scores, labels, ignore_index=ignored, reduction="sum") / count
+        loss.backward()
+        for weight in weights.values() if more else ():
+            dist.all_reduce(weight.grad)
+        total = loss.detach().clone()
+        if more:
+            dist.all_reduce(total)
+        return total
+
+    return Program(given, weights, step, ranges={"labels": (0, VOCABULARY - 1)}, **more)
+
+
+def build_single(ctx):
+    return program(TOKENS)
+
+
+def parallel(ctx, **last):
+    rows = shard(0, ctx.rank, ctx.world)
+    specs = {"ids": rows, "labels": rows}
+    return program(TOKENS // ctx.world, specs=specs, **(last if ctx.rank == ctx.world - 1 else {}))
+
+
+def build(ctx):
+    return parallel(ctx)
+
+
+def build_padding(ctx):
+    """The last rank takes the second word for padding."""
+    return parallel(ctx, padding=1)
+
+
+def build_ignored(ctx):
+    """The last rank passes over the second word."""
+    return parallel(ctx, ignored=1)
+
+
+def build_none_ignored(ctx):
+    """The last rank passes over none."""
+    return parallel(ctx, ignored=-100)
