@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from verdict.backends.torch.fitted import fitted
 from verdict.backends.torch.meetings import disagreements
-from verdict.backends.torch.narrow import narrowed
 from verdict.backends.torch.trace import COMMUNICATION, KEPT, SUFFIXES, TALKS, UNMODELLED, Bound, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import (
@@ -47,7 +46,6 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
     Where Python read what ranks communicate, each recording goes on as if all had sent its own: if the ranks do not
     meet then, that says nothing of the program.
     """
-    traces = [narrowed(trace) for trace in traces]
     plan = _plan_of(fitted(_followed(traces)), source)
     if any(trace.heard for trace in traces) and check_schedule(plan):
         return _plan_of(_unfollowed(traces, "whom it meets depends on what Python read"), source)

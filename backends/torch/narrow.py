@@ -18,7 +18,7 @@ import torch
 from verdict.backends.torch.choices import is_discrete, numbers_in
 from verdict.backends.torch.known import constants
 from verdict.backends.torch.replay import apply, doubled, typed
-from verdict.backends.torch.trace import UNKNOWN, UNMODELLED, Step, Trace, Value
+from verdict.backends.torch.trace import COMMUNICATION, UNKNOWN, UNMODELLED, Step, Trace, Value
 from verdict.errors import ShapeError, UsageError
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array
@@ -27,8 +27,6 @@ from verdict.ops.integers import GREATEST_COUNT, SIGNIFICANT, held
 
 MOST_FOLLOWED = 1 << 20
 """What has more elements is not computed, nor what is made of it: positions and masks of a thousand of them are."""
-RECORDED = "aten."
-"""How the names of operators begin that torch computes here; what compilers wrote has operators of its own."""
 MOST_CONSTANT = 4096
 """Up to so many elements are written out as a constant, as many as a recording may hold of one tensor. So many are
 computed with fractions, more of them in 64 bits."""
@@ -129,7 +127,7 @@ def _tensor(exact: Array | None, dtype: str) -> Any:
 
 def _is_known(step: Step, values: Sequence[Value], known: Mapping[int, Pair]) -> bool:
     """Whether a step can be computed: of known values, none of which is memory that nobody wrote to."""
-    if step.keep or not step.op.startswith(RECORDED) or step.op in UNKNOWN or "empty" in step.op:
+    if step.keep or step.op in COMMUNICATION or step.op in UNKNOWN or "empty" in step.op:
         return False
     made = [values[value] for value in step.outputs if value != ABSENT]
     plain = not any(each.dtype.startswith(("complex", "float8")) or prod(each.shape) > MOST_FOLLOWED for each in made)

@@ -43,16 +43,18 @@ def record_here(
     """What one rank recorded, and what it imported, or why there is nothing. together: where all ranks are recorded
     together, how.
     """
-    from verdict.backends.torch.preloaded import imported  # noqa: PLC0415  (it needs torch)
+    from verdict.backends.torch.narrow import narrowed  # noqa: PLC0415  (they need torch)
+    from verdict.backends.torch.preloaded import imported  # noqa: PLC0415
 
     file, _, world = job.programs[program]
     last = latest()
     try:
         generators = environment.enter(rank, world, salt)
-        trace = to_plain(record(partial(_load, folder, job, program), rank, world, job.tensors, together))
-        if job.watched and generators.drawn():
+        trace = record(partial(_load, folder, job, program), rank, world, job.tensors, together)
+        drawn = generators.drawn()
+        if job.watched and drawn:
             seen.tell_never(seen_of(folder, program), "it draws numbers that nobody seeds")
-        return {"trace": trace, "drawn": generators.drawn(), "imported": imported(last)}
+        return {"trace": to_plain(narrowed(trace)), "drawn": drawn, "imported": imported(last)}
     except UsageError as error:
         return {"error": [error.where, error.problem, error.help]}
     except MemoryError:

@@ -9,6 +9,7 @@ from verdict.backends.torch.certain import settled
 from verdict.backends.torch.corresponding import Match, chosen_of, corresponding, rows_in
 from verdict.backends.torch.deciding import Deciding
 from verdict.backends.torch.known import computed, constants
+from verdict.backends.torch.narrow import narrowed
 from verdict.backends.torch.trace import (
     CHOICE,
     COMMUNICATION,
@@ -97,8 +98,7 @@ def _pinned(trace: Trace, pins: "set[int] | frozenset[int]", copied: Collection[
     behind = {choice.value: at for at, choice in enumerate(trace.choices)}
     makers = {made: at for at, step in enumerate(trace.steps) for made in step.outputs if made != ABSENT}
     same = {c.value: c.source for at, c in enumerate(trace.choices) if at not in pins}
-    steps, values = list[Step](), list(trace.values)
-    kept: dict[int, Step] = {}
+    steps, values, kept = list[Step](), list(trace.values), dict[int, Step]()
     for at, step in enumerate(trace.steps):
         if step.op == CHOICE and behind[step.outputs[0]] in pins:
             choice = trace.choices[behind[step.outputs[0]]]
@@ -119,7 +119,7 @@ def _pinned(trace: Trace, pins: "set[int] | frozenset[int]", copied: Collection[
     steps = list(computed(values, steps, {trace.choices[at].value for at in pins}))
     read = {trace.choices[at].source: trace.choices[at].value for at in pins if not trace.choices[at].rows}
     bound = tuple(_bound(each, same, read, copied) for each in trace.bound)
-    return replace(trace, values=tuple(values), steps=tuple(steps), bound=bound, choices=())
+    return narrowed(replace(trace, values=tuple(values), steps=tuple(steps), bound=bound, choices=()))
 
 
 def _bound(bound: Bound, same: Mapping[int, int], read: Mapping[int, int], copied: Collection[str]) -> Bound:

@@ -109,6 +109,17 @@ CUT = """
   c = aten.gt.Scalar(a) other=1.0
   o = aten.scalar_tensor() s=0.0 dtype="float32"
 """
+PLACED = """
+  w weight [500, 7000]
+  a activation int64 [500]
+  r activation bool [7000, 7000]
+  c activation bool [500, 7000]
+  q activation bool [7000, 7000]
+  a = aten.argmax(w) dim=1
+  q = aten.ones() size=(7000, 7000) dtype="bool"
+  r = aten.tril(q) diagonal=0
+  c = aten.index.Tensor(r, a) indices_count=1
+"""
 CHOSEN = {
     "numbers or zero": ("", "aten.masked_fill.Scalar(x, m) value=0.0", True),
     "numbers or minus infinity": ("", "aten.masked_fill.Scalar(x, m) value=-inf", True),
@@ -121,6 +132,7 @@ CHOSEN = {
     "numbers within bounds, or zero": (CUT.format("x"), "aten.masked_fill.Scalar(x, c) value=0.0", False),
     "numbers, beside zeros, within bounds": (CUT.format("x"), 'aten.index_put(x, c, o) masks=(0,)', False),
     "numbers that other ones choose": (CUT.format("w"), "aten.masked_fill.Scalar(x, c) value=0.0", False),
+    "numbers at places that other ones choose": (PLACED, "aten.masked_fill.Scalar(x, c) value=0.0", False),
     "numbers or numbers": ("w weight [500, 7000]", "aten.where.self(m, x, w)", True),
 }
 

@@ -94,6 +94,13 @@ def test_of_positions_that_are_written_and_of_rows_few_are_left():
     assert min(put.sizes["i0"], put.sizes["i1"]) >= 2
 
 
+def test_rows_that_are_written_beside_others_stay():
+    shapes, more = [(128, 64), (32, 64), (32, 64)], {"dim": 0}
+    found = shrink(meaning("aten.scatter_add", shapes, **more), {}, 1)
+    assert found.sizes["row"] == 128
+    assert shrink(meaning("aten.gather", shapes[:2], **more), {}, 1).sizes["row"] < 10
+
+
 @pytest.mark.parametrize("op, axis, more", [("index.Tensor", "x0", {"indices_count": 1}), ("embedding", "v", {})])
 def test_of_a_table_that_is_looked_up_in_few_rows_are_left(op, axis, more):
     found = shrink(meaning(f"aten.{op}", [(128_000, 64), (4, 32)], **more), {}, 1)

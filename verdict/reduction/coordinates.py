@@ -37,6 +37,7 @@ POSITION = -1
 class Coordinates:
     """What is known of the values of one plan.
 
+    messages: pairs of logical tensors, one that is sent and one that arrives so, or what is made of it.
     tables: for nodes by their signature, the positions at which they read as numbers what is made from no input.
     """
 
@@ -60,8 +61,8 @@ class Coordinates:
         self._starts: list[int] = []
         self._from_start = True
         self._assumed: set[int] = set()
-        self._messages = [(self.logical(one), self.logical(other)) for one, other in messages]
-        self._arrives = {other: one for one, other in self._messages if one != other}
+        self.messages = [(self.logical(one), self.logical(other)) for one, other in messages]
+        self._arrives = {other: one for one, other in self.messages if one != other}
         for number, logical in enumerate(plan.logicals):
             if logical.kind == INPUT and logical.dtype.startswith(("int", "uint")):
                 self._state[number] = State.GIVEN
@@ -222,7 +223,7 @@ class Coordinates:
 
     def finish(self) -> None:
         """Coordinates and tables that are sent or declared keep their values, as does what arrives unexpectedly."""
-        for left, right in self._messages:
+        for left, right in self.messages:
             self._factors.join(self._variable[left], self._variable[right])
             states = {self._state.get(left, State.DATA), self._state.get(right, State.DATA)}
             if states & (IDS | {State.TABLE}) or (right in self._assumed and states != {State.DATA}):

@@ -17,6 +17,7 @@ of the rest. What was counted, and is data now beside other data, has bounds, to
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from verdict.graph import ABSENT
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
 from verdict.ops.choices import chooses, fills_neutral, lets_some_through
@@ -43,19 +44,19 @@ class Sums(NamedTuple):
 
 class Signs(NamedTuple):
     """Logical tensors. positive: of numbers that are not negative. neutral: of zeros, or of infinities of one sign.
-    fixed: of what does not depend on the real numbers that are given.
+    dependent: of what depends on real numbers that are given.
     """
 
     positive: frozenset[int]
     neutral: frozenset[int]
-    fixed: frozenset[int]
+    dependent: frozenset[int]
 
 
 def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     """Keep the axes along which numbers within bounds are added up, and compared."""
     within: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    signs = Signs(_nonnegative(known, visits), _neutral(known, visits), _fixed(known, visits))
+    signs = Signs(_nonnegative(known, visits), _neutral(known, visits), _dependent(known, visits))
     while before != (before := sum(1 + len(sums.along) + len(sums.shifted) for sums in within.values())):
         for visit in visits:
             _visit(known, within, visit, signs)
@@ -84,18 +85,17 @@ def _neutral(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(logical for logical, holds in made.items() if holds)
 
 
-def _fixed(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
-    """The logical tensors that depend on integers and truth values that are given, and on nothing else that is."""
-    made: dict[int, bool] = {}
-    for visit in visits:
-        read = (known.source(logical) for logical in visit.read.values())
-        holds = all(made.get(logical, known.state(logical) is not State.DATA) for logical in read)
-        made.update({logical: holds and made.get(logical, True) for logical in visit.made.values()})
-    given = {logical for visit in visits for logical in map(known.source, visit.read.values())} - made.keys()
-    return frozenset(
-        {logical for logical, holds in made.items() if holds}
-        | {logical for logical in given if known.state(logical) is not State.DATA}
-    )
+def _dependent(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+    """The logical tensors that depend on real numbers that are given, also as positions that name elements."""
+    ways = [([known.logical(t) for t in v.node.inputs if t != ABSENT], set(v.made.values())) for v in visits]
+    ways += [([sent], {arriving}) for sent, arriving in known.messages]
+    found: set[int] = set()
+    before = -1
+    while before != (before := len(found)):
+        for read, made in ways:
+            if not made <= found and any(k in found or known.state(k) is State.DATA for k in read):
+                found |= made
+    return frozenset(found)
 
 
 def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, signs: Signs) -> None:
@@ -104,7 +104,8 @@ def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, signs: Sig
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
     bounded = {place for place in data if sources[place] in within}
     reaching = data - bounded if op in COMMUNICATION else FACTS.reaching(op, visit.node, visit.attrs, data - bounded)
-    same, fixed = ({k for k, logical in sources.items() if logical in those} for those in (signs.neutral, signs.fixed))
+    same = {place for place, logical in sources.items() if logical in signs.neutral}
+    fixed = {place for place, logical in visit.read.items() if place not in data and logical not in signs.dependent}
     arity = len(visit.node.inputs)
     reaching = reaching or chooses(op, visit.attrs, arity, data - bounded, same, fixed)
     partly = (visit.flow is Flow.MOVED and bool(bounded)) or lets_some_through(op, visit.attrs, arity, fixed)

@@ -40,7 +40,7 @@ def _named(along: int, shapes: Sequence[Shape], each: int = 0) -> tuple[list[Ato
     """The atoms of some tensors, and the dimensions of each: of those in which all are alike, one for all tensors.
 
     Along the others it is computed, as along `along`, which in the first tensor is called ROW; there the tensor at the
-    place `each`, if it is not the first, is read position by position.
+    place `each`, if it is not the first, is read position by position, and no row is written, so that few are left.
     """
     atoms: dict[str, Atom] = {}
     dims: list[tuple[Dim, ...]] = []
@@ -51,7 +51,7 @@ def _named(along: int, shapes: Sequence[Shape], each: int = 0) -> tuple[list[Ato
         own = [f"d{k}" if k in alike else row.get(k, f"x{place}_{k}") for k in range(len(shape))]
         for k, (name, size) in enumerate(zip(own, shape, strict=True)):
             by_position = k in alike or (k == along and 0 < place == each)
-            least = FEWEST_ROWS if name == ROW else size
+            least = FEWEST_ROWS if name == ROW and each else size
             atoms[name] = Atom(name, size) if by_position else Atom(name, size, Law.WHOLE, least)
         dims.append(tuple((name,) for name in own))
     return list(atoms.values()), dims
