@@ -6,12 +6,12 @@ from torch.nn import functional
 
 from verdict.torch import Program, shard
 
-VOCABULARY, WIDTH, TOKENS = 3_000, 16, 8
+VOCABULARY, FEWER, WIDTH, TOKENS = 3_000, 512, 16, 8
 
 
-def program(tokens, padding=0, ignored=0, **more):
-    given = {name: torch.randint(VOCABULARY, (tokens,)) for name in ("ids", "labels")}
-    weights = {"table": (VOCABULARY, WIDTH), "mixing": (WIDTH, WIDTH), "out": (VOCABULARY, WIDTH)}
+def program(tokens, padding=0, ignored=0, words=VOCABULARY, **more):
+    given = {name: torch.randint(words, (tokens,)) for name in ("ids", "labels")}
+    weights = {"table": (words, WIDTH), "mixing": (WIDTH, WIDTH), "out": (words, WIDTH)}
     weights = {name: torch.nn.Parameter(torch.randn(shape)) for name, shape in weights.items()}
 
     def step():
@@ -19,28 +19,32 @@ def program(tokens, padding=0, ignored=0, **more):
         hidden = torch.tanh(functional.embedding(ids, weights["table"], padding_idx=padding) @ weights["mixing"])
         scores = hidden @ weights["out"].t()
         count = (labels != ignored).sum().float()
-        if more:
+        if "specs" in more:
             dist.all_reduce(count)
         loss = functional.cross_entropy(scores, labels, ignore_index=ignored, reduction="sum") / count
         loss.backward()
-        for weight in weights.values() if more else ():
+        for weight in weights.values() if "specs" in more else ():
             dist.all_reduce(weight.grad)
         total = loss.detach().clone()
-        if more:
+        if "specs" in more:
             dist.all_reduce(total)
         return total
 
-    return Program(given, weights, step, ranges={"labels": (0, VOCABULARY - 1)}, **more)
+    return Program(given, weights, step, ranges={"labels": (0, words - 1)}, **more)
 
 
 def build_single(ctx):
     return program(TOKENS)
 
 
-def parallel(ctx, **last):
+def build_fewer_single(ctx):
+    return program(TOKENS, words=FEWER)
+
+
+def parallel(ctx, words=VOCABULARY, **last):
     rows = shard(0, ctx.rank, ctx.world)
     specs = {"ids": rows, "labels": rows}
-    return program(TOKENS // ctx.world, specs=specs, **(last if ctx.rank == ctx.world - 1 else {}))
+    return program(TOKENS // ctx.world, words=words, specs=specs, **(last if ctx.rank == ctx.world - 1 else {}))
 
 
 def build(ctx):
@@ -60,3 +64,8 @@ def build_ignored(ctx):
 def build_none_ignored(ctx):
     """The last rank passes over none."""
     return parallel(ctx, ignored=-100)
+
+
+def build_fewer_padding(ctx):
+    """The same as `build_padding`, of fewer words, so that few of the numbers that are drawn show it."""
+    return parallel(ctx, words=FEWER, padding=1)

@@ -22,3 +22,11 @@ def test_a_vocabulary_that_begins_with_padding_is_proved():
 def test_another_word_that_a_rank_takes_for_padding_is_refuted(name):
     told = answers(FILE, PAIRS)[f"build_{name}"]
     assert told.verdict == "REFUTED", told.why
+
+
+def test_it_is_told_at_the_table_and_not_at_the_loss_that_ranks_divide_otherwise():
+    pair = ("build_fewer_padding", "build_fewer_single")
+    told = answers(FILE, (pair,), causes=pair[:1])[pair[0]]
+    assert told.verdict == "REFUTED", told.why
+    (finding,) = told.report.findings
+    assert finding.code == "wrong-constant" and "padding_idx" in finding.title

@@ -8,13 +8,14 @@ from verdict.graph import ABSENT, COPY, Fault, Node, Plan
 from verdict.graph.kept import is_recorded
 from verdict.graph.lockstep import RECV
 from verdict.graph.sources import source_of
+from verdict.inputs import USUAL
 from verdict.lineage import Evidence
 from verdict.outcome import Finding, joined
 from verdict.phases.certify import MISFIT
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
 from verdict.report import Proofs, Report
-from verdict.sweep import OWN_SHARE, findings, steps_of, sweep
+from verdict.sweep import OWN_SHARE, apart_on_numbers, findings, steps_of, sweep
 
 MOST_MENDED = 150
 """Up to so many steps of all ranks, plans are explained by corrections; of larger ones the walk's findings stay."""
@@ -117,6 +118,8 @@ def _corrected(query: Query, report: Report) -> Report:
     if not small or told & MATTERS_OF_FORM:
         return report
     swept = sweep(single, parallel, query.options, proves=False)
+    if not swept.different and swept.fault is None:
+        swept = apart_on_numbers(single, parallel, query.options, USUAL) or swept
     nothing_told = told <= {UNEXPLAINED, LAW}
     most = MANY if nothing_told else max(len(report.findings), FEW)
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
