@@ -155,6 +155,45 @@ def test_what_is_let_through_within_bounds_is_not_taken_to_stay_below_a_limit(na
     assert verdict(text, other) != "PROVED"
 
 
+LEFT = """
+  x input [500, 7000]
+  w weight [500, 7000]
+  m input bool [500, 7000]
+  a activation [500, 7000]
+  b activation [500, 7000]
+  c activation [500, 7000]
+  r activation [500, 1]
+  s activation [500, 1]
+  t activation [500, 1]
+  y activation [500, 1]
+  a = {first}
+  b = {second}
+  c = {third}
+  r = aten.sum.dim_IntList(b) dim=(1,) keepdim=True
+  s = aten.sum.dim_IntList(c) dim=(1,) keepdim=True
+  t = sub(r, s) alpha=1
+  y = aten.clamp(t) max=600.0
+  output y
+"""
+ONE, CLONED = "aten.add.Scalar(x) other=1.0", "aten.clone({})"
+DIFFERENCES = {
+    "what is left is a count of truths": (ONE, "aten.masked_fill.Scalar(a, m) value=0.0",
+                                          "aten.masked_fill.Scalar(x, m) value=0.0", False),
+    "what is left is a number of elements": (ONE, CLONED.format("a"), CLONED.format("x"), False),
+    "what is left is a sum within bounds": ("sigmoid(w)", "add(x, a) alpha=1", CLONED.format("x"), False),
+    "what is left may be anything": ("aten.clone(w)", "add(x, a) alpha=1", CLONED.format("x"), True),
+    "nothing is left": (CLONED.format("w"), "mul(x, a)", CLONED.format("a"), True),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_what_is_left_of_numbers_that_may_be_anything_may_have_bounds(name):
+    first, second, third, shrinks = DIFFERENCES[name]
+    text = LEFT.format(first=first, second=second, third=third)
+    small = prepare(*plans(text, text)).small[0]
+    assert (small.logicals[0][1] < 7000) is shrinks
+
+
 STEP = """
   x input [500, 7000]
   {state}

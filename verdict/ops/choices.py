@@ -1,14 +1,17 @@
-"""Operators that choose, element by element, between what they read and numbers: masks. Which may be anything then."""
+"""Operators that choose, element by element, between what they read and numbers: masks; and those that add."""
 
 from collections.abc import Mapping, Sequence, Set
 from math import isinf
 from typing import Any
 
+from verdict.ops import FACTS
 from verdict.ops.facts import name_of
 from verdict.ops.names import CHOICES, FILLS, HLO
 
 CONDITIONS = {"masked_fill": 1, "where": 0}
 """The position of the input that says which is chosen."""
+MIXING = frozenset({"lerp", "subtract"})
+"""Operators that add multiples of what they read, of which their rules do not say so."""
 NUMBERS = ("value", "self", "other")
 """Attributes that are a number to choose."""
 FILLED = ("s", "fill_value", "value", "values")
@@ -36,6 +39,13 @@ def lets_some_through(op: str, attrs: Mapping[str, Any], arity: int, fixed: Set[
     """
     masks = set(range(1, arity - 1)) if name_of(op) == "index_put" and attrs.get("masks") else set()
     return not masks <= fixed
+
+
+def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
+    """The positions at which a node reads what it adds, or multiples of it, to what else it reads or makes."""
+    if FACTS.is_sum(op) or FACTS.is_additive(op) or (HLO.get(op) or name_of(op)) in MIXING:
+        return frozenset(range(arity))
+    return frozenset({0} if FACTS.is_adding(op, arity, attrs) or FACTS.adds_products(op) else ())
 
 
 def fills_neutral(op: str, attrs: Mapping[str, Any]) -> bool:

@@ -11,16 +11,17 @@ nothing that was added up can be negative.
 
 Given numbers may be anything. So may be what is linear in something that may; and what is chosen from it beside zeros
 or infinities, of which as many add up to what one is, by a mask that does not depend on real numbers. Nothing is known
-of the rest. What was counted, and is data now beside other data, has bounds, too.
+of the rest. What was counted, and is data now beside other data, has bounds, too. Of the sum or difference of two that
+may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
-from verdict.ops.choices import chooses, fills_neutral, lets_some_through
+from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_through
 from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
@@ -55,11 +56,16 @@ class Signs(NamedTuple):
 def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     """Keep the axes along which numbers within bounds are added up, and compared."""
     within: dict[int, Sums] = {}
+    hidden: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
     signs = Signs(_nonnegative(known, visits), _neutral(known, visits), _dependent(known, visits))
-    while before != (before := sum(1 + len(sums.along) + len(sums.shifted) for sums in within.values())):
+    while before != (before := sum(map(_weight, (*within.values(), *hidden.values())))):
         for visit in visits:
-            _visit(known, within, visit, signs)
+            _visit(known, within, hidden, visit, signs)
+
+
+def _weight(sums: Sums) -> int:
+    return 1 + len(sums.along) + len(sums.shifted)
 
 
 def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
@@ -98,8 +104,12 @@ def _dependent(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, signs: Signs) -> None:
-    """within: the logical tensors of numbers that may have bounds."""
+def _visit(
+    known: Coordinates, within: dict[int, Sums], hidden: dict[int, Sums], visit: Visit, signs: Signs
+) -> None:  # fmt: skip
+    """within: the logical tensors of numbers that may have bounds. hidden: what has bounds of those that may be
+    anything otherwise.
+    """
     op, sources = visit.node.op, {place: known.source(logical) for place, logical in visit.read.items()}
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
     bounded = {place for place in data if sources[place] in within}
@@ -109,9 +119,15 @@ def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, signs: Sig
     arity = len(visit.node.inputs)
     reaching = reaching or chooses(op, visit.attrs, arity, data - bounded, same, fixed)
     partly = (visit.flow is Flow.MOVED and bool(bounded)) or lets_some_through(op, visit.attrs, arity, fixed)
-    if reaching and not partly:
+    free = data - bounded
+    adding = added_at(op, visit.attrs, arity)
+    apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
+    left = bool(apart and adding) and len(free) > 1
+    if reaching and not partly and not left:
+        others = [within[sources[place]] for place in bounded] if adding else []
+        _hide(known, hidden, visit, sources, free, [*apart, *others])
         return
-    read = [within[sources[place]] for place in bounded]
+    read = [*(within[sources[place]] for place in bounded), *(apart if left else ())]
     along, shifted = NONE.union(*(sums.along for sums in read)), NONE.union(*(sums.shifted for sums in read))
     if not FACTS.extreme(op):
         along |= visit.axes(visit.contracted(bounded))
@@ -127,6 +143,25 @@ def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, signs: Sig
     for logical in visit.made.values():
         before = within.get(logical, Sums())
         within[logical] = Sums(before.along | along, before.shifted | shifted)
+
+
+def _hide(
+    known: Coordinates, hidden: dict[int, Sums], visit: Visit, sources: Mapping[int, int], free: Set[int],
+    parts: Iterable[Sums],
+) -> None:  # fmt: skip
+    """Note what has bounds of what a node makes, which may be anything otherwise. free: the positions of what may be
+    anything. parts: what has bounds of what it reads. Of two that may be anything and are multiplied, it may, too.
+    """
+    attrs, parts = visit.attrs, tuple(parts)
+    adds = bool(added_at(visit.node.op, attrs, len(visit.node.inputs)))
+    rest = {place for place in sources.keys() - free if known.state(sources[place]) is not State.ZERO}
+    added = adds and (bool(rest) or any(attrs.get(name) not in (None, 0) for name in OPERANDS))
+    multiplied = len(free) > 1 and not adds and visit.flow is not Flow.MOVED
+    if not (added or parts) or multiplied:
+        return
+    along = NONE.union(*(sums.along for sums in parts)) | (NONE if adds else visit.axes(visit.contracted(free)))
+    for logical in visit.made.values():
+        hidden[logical] = Sums(hidden.get(logical, Sums()).along | along)
 
 
 def _adds_zeros(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> bool:
