@@ -11,12 +11,13 @@ from verdict.errors import VerdictError
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
+from verdict.ops.names import CONDITIONS
 from verdict.ops.rule import Array, Attributes
 
 RISING = frozenset({"_to_copy", "clone", "sum", "maximum", "minimum"})
 """Operators that make no less of greater numbers, of which they make no truth values. `add` is one where it adds no
 negative multiple."""
-FIXED = {"masked_fill": 1, "where": 0, "gt": 1, "ge": 1, "lt": 1, "le": 1}
+FIXED = CONDITIONS | {"gt": 1, "ge": 1, "lt": 1, "le": 1}
 """Operators that do so where the input at this position, if there is one, is known."""
 FALLING = frozenset({"lt", "le"})
 """Those that make no more of them."""

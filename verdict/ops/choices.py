@@ -5,11 +5,9 @@ from math import isinf
 from typing import Any
 
 from verdict.ops import FACTS
-from verdict.ops.facts import name_of
-from verdict.ops.names import CHOICES, FILLS, HLO
+from verdict.ops.names import CHOICES, CONDITIONS, FILLS
+from verdict.ops.signs import named
 
-CONDITIONS = {"masked_fill": 1, "where": 0}
-"""The position of the input that says which is chosen."""
 MIXING = frozenset({"lerp", "subtract"})
 """Operators that add multiples of what they read, of which their rules do not say so."""
 NUMBERS = ("value", "self", "other")
@@ -25,7 +23,7 @@ def chooses(
     however often it is added: zeros or infinities, at the positions `neutral` or as attributes; and that by what does
     not depend on any such number, at the positions `fixed`: else what it lets through may have bounds.
     """
-    name = HLO.get(op) or name_of(op)
+    name = named(op)
     if name not in CHOICES or CONDITIONS[name] not in fixed:
         return False
     branches = set(range(arity)) - {CONDITIONS[name]}
@@ -37,20 +35,20 @@ def lets_some_through(op: str, attrs: Mapping[str, Any], arity: int, fixed: Set[
     """Whether a node writes over what it reads wherever a mask says so that depends on real numbers: what it leaves may
     have bounds.
     """
-    masks = set(range(1, arity - 1)) if name_of(op) == "index_put" and attrs.get("masks") else set()
+    masks = set(range(1, arity - 1)) if named(op) == "index_put" and attrs.get("masks") else set()
     return not masks <= fixed
 
 
 def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
     """The positions at which a node reads what it adds, or multiples of it, to what else it reads or makes."""
-    if FACTS.is_sum(op) or FACTS.is_additive(op) or (HLO.get(op) or name_of(op)) in MIXING:
+    if FACTS.is_sum(op) or FACTS.is_additive(op) or named(op) in MIXING:
         return frozenset(range(arity))
     return frozenset({0} if FACTS.is_adding(op, arity, attrs) or FACTS.adds_products(op) else ())
 
 
 def fills_neutral(op: str, attrs: Mapping[str, Any]) -> bool:
     """Whether all that a node makes, reading nothing, is zero, or all is infinite and of one sign."""
-    if (HLO.get(op) or name_of(op)) not in FILLS - CHOICES | {"constant"}:
+    if named(op) not in FILLS - CHOICES | {"constant"}:
         return False
     found = next((attrs[key] for key in FILLED if attrs.get(key) is not None), None)
     numbers = list(found) if isinstance(found, Sequence) else [found]

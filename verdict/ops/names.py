@@ -69,8 +69,10 @@ MASKED = {
 """The position of what may be minus infinity at some places, as a mask is, of which nothing infinite is made."""
 GREATER = "maximum"
 """The operator that makes of minus infinity and a finite number the latter."""
-CHOICES = frozenset({"where", "masked_fill"})
-"""Operators that make one of what they read, or of a number that is an attribute."""
+CONDITIONS = {"masked_fill": 1, "where": 0}
+"""Of operators that make one of what they read, or of a number that is an attribute, where what says which is."""
+CHOICES = frozenset(CONDITIONS)
+"""These operators."""
 FILLS = CHOICES | {"full", "full_like", "scalar_tensor", "fill"}
 """Operators that write a number that is an attribute where it is chosen, or everywhere."""
 FALLING = CHOICES | {"log_softmax", "_log_softmax"}

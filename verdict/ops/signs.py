@@ -116,7 +116,7 @@ def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = Fa
 
     read: that nothing that it reads is negative. square: that nothing is but its `factors`, which are one value.
     """
-    name, base = _named(op), attrs.get("self")
+    name, base = named(op), attrs.get("self")
     even = name == "pow" and (attrs.get("exponent") in (2, 4, 6) or (isinstance(base, int | float) and base > 0))
     numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
     kept = (square or (read and name in KEEP_SIGNS)) and all(value >= 0 for value in numbers)
@@ -127,12 +127,12 @@ def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = Fa
 
 def factors(op: str, attrs: Mapping[str, Any]) -> tuple[int, ...]:
     """The positions of the two inputs that are multiplied, element by element; none where no two are."""
-    return () if op.endswith(GRAD) or "other" in attrs else FACTORS.get(_named(op), ())
+    return () if op.endswith(GRAD) or "other" in attrs else FACTORS.get(named(op), ())
 
 
 def pole(op: str, attrs: Mapping[str, Any]) -> int | None:
     """The position, but for gradients, of the input that must not be zero; None where any may."""
-    name = _named(op)
+    name = named(op)
     exponent = attrs.get("exponent")
     if op == "hlo.power":
         return 0
@@ -155,7 +155,7 @@ def sign(
 
 
 def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequence[Hashable], output: int) -> int:
-    least, rule, name = min(read, default=0), RULES.get(op), _named(op)
+    least, rule, name = min(read, default=0), RULES.get(op), named(op)
     if name in ORDERING and not op.endswith(GRAD):
         return read[0] if output == 0 else NOT_NEGATIVE
     if name in PICKING and not op.endswith(GRAD):
@@ -179,7 +179,7 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
 
 def divisible(op: str) -> int:
     """The least sign of what a node with a pole may be given there, that it makes a number of it: log1p adds one."""
-    return NOT_NEGATIVE if _named(op) == "log1p" else POSITIVE
+    return NOT_NEGATIVE if named(op) == "log1p" else POSITIVE
 
 
 def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int = 0) -> bool:
@@ -187,7 +187,7 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
 
     It may where nothing else is known of it.
     """
-    name, at = _named(op), pole(op, attrs)
+    name, at = named(op), pole(op, attrs)
     known = [*read[grads:], 0]
     exponent = 0.5 if name == "sqrt" else attrs.get("exponent")
     if at is not None:
@@ -212,38 +212,38 @@ def divides(op: str, attrs: Mapping[str, Any]) -> bool:
     """Whether all that a node makes no number of is a divisor that is zero."""
     exponent = attrs.get("exponent")
     power = op != "hlo.power" and isinstance(exponent, int | float) and float(exponent).is_integer()
-    return _named(op) in {"div", "true_divide", "reciprocal", "addcdiv"} | COUNTING or (_named(op) == "pow" and power)
+    return named(op) in {"div", "true_divide", "reciprocal", "addcdiv"} | COUNTING or (named(op) == "pow" and power)
 
 
 def strict(op: str) -> bool:
     """Whether what a node makes of what is no number is none, either; False where nobody says so: what chooses among
     its inputs, compares or orders them, or counts, may make a number of it.
     """
-    named = ARITHMETIC if op.endswith(GRAD) else ARITHMETIC | BOUNDS
-    return _carries(op) or _named(op) in named or op in SMOOTH_OPCODES
+    strictly = ARITHMETIC if op.endswith(GRAD) else ARITHMETIC | BOUNDS
+    return _carries(op) or named(op) in strictly or op in SMOOTH_OPCODES
 
 
 def compares(op: str) -> bool:
     """Whether a node compares two values."""
-    return _named(op) in COMPARING
+    return named(op) in COMPARING
 
 
 def orders(op: str) -> bool:
     """Whether a node puts values in order: numbers stay numbers beside what is none."""
-    return _named(op) in ORDERING
+    return named(op) in ORDERING
 
 
 def limits(op: str, attrs: Mapping[str, Any]) -> Mapping[str, float]:
     """The numbers among a node's attributes that bound what it reads first, or that it is compared with. Zero is no
     such: what is known by its sign is often known to lie on one side of it.
     """
-    named = {name: attrs.get(name) for name in LIMITS.get(_named(op), ())}
-    return {name: float(x) for name, x in named.items() if isinstance(x, int | float) and isfinite(x) and x}
+    found = {name: attrs.get(name) for name in LIMITS.get(named(op), ())}
+    return {name: float(x) for name, x in found.items() if isinstance(x, int | float) and isfinite(x) and x}
 
 
 def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) -> bool:
     """Whether a node may make a number of what is infinite, or no number, at some positions of its inputs."""
-    name, at = _named(op), pole(op, attrs)
+    name, at = named(op), pole(op, attrs)
     whole = name in ("to", "_to_copy") and kind(attrs.get("dtype") or FLOAT) not in (FLOAT, COMPLEX)
     return bool(positions) and (name in ABSORBING or whole or (at is not None and grads + at in positions))
 
@@ -254,12 +254,12 @@ def keeps_places(op: str, makes: bool) -> bool:
     """
     rule = RULES.get(op)
     moved = rule is not None and (rule.moves or rule.copies or rule.additive or rule.types is cast)
-    return _named(op) in CHOOSING or (not makes and (moved or op in ADDING))
+    return named(op) in CHOOSING or (not makes and (moved or op in ADDING))
 
 
 def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     """Whether a node makes positive numbers of finite ones; read: that all that it reads are."""
-    name, base = _named(op), attrs.get("self")
+    name, base = named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
     zero = (name == "mul" and attrs.get("other") == 0) or (name == "pow" and base == 0)
@@ -270,13 +270,13 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
 def _bound(op: str, attrs: Mapping[str, Any]) -> float | None:
     """The number that is not negative, and that a node makes at least; None where it has none."""
     bounds: list[Any] = [attrs[name] for name in ("min", "max") if attrs.get(name) is not None]
-    bounded = _named(op) in ("clamp", "clamp_min") and not op.endswith((GRAD, ".Tensor"))
+    bounded = named(op) in ("clamp", "clamp_min") and not op.endswith((GRAD, ".Tensor"))
     return min(bounds) if bounded and attrs.get("min") is not None and min(bounds) >= 0 else None
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:
     """Whether a node makes positive numbers as some of what it reads is positive, whatever the rest is."""
-    name = _named(op)
+    name = named(op)
     return any(read) if name == "maximum" else op == "hlo.power" and read[0]
 
 
@@ -295,6 +295,6 @@ def _above_zero(value: Any) -> bool:
     return isinstance(value, int | float) and value > 0
 
 
-def _named(op: str) -> str:
+def named(op: str) -> str:
     """The name of an operator, that of an opcode's like among them."""
     return HLO.get(op) or name_of(op)

@@ -15,7 +15,7 @@ of the rest. What was counted, and is data now beside other data, has bounds, to
 may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT
@@ -113,21 +113,14 @@ def _visit(
     op, sources = visit.node.op, {place: known.source(logical) for place, logical in visit.read.items()}
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
     bounded = {place for place in data if sources[place] in within}
-    reaching = data - bounded if op in COMMUNICATION else FACTS.reaching(op, visit.node, visit.attrs, data - bounded)
-    same = {place for place, logical in sources.items() if logical in signs.neutral}
-    fixed = {place for place, logical in visit.read.items() if place not in data and logical not in signs.dependent}
-    arity = len(visit.node.inputs)
-    reaching = reaching or chooses(op, visit.attrs, arity, data - bounded, same, fixed)
-    partly = (visit.flow is Flow.MOVED and bool(bounded)) or lets_some_through(op, visit.attrs, arity, fixed)
-    free = data - bounded
-    adding = added_at(op, visit.attrs, arity)
+    free, adding = data - bounded, added_at(op, visit.attrs, len(visit.node.inputs))
+    read = [within[sources[place]] for place in bounded]
     apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
     left = bool(apart and adding) and len(free) > 1
-    if reaching and not partly and not left:
-        others = [within[sources[place]] for place in bounded] if adding else []
-        _hide(known, hidden, visit, sources, free, [*apart, *others])
+    if not left and _is_free(known, visit, free, bounded, signs):
+        _hide(known, hidden, visit, free, bool(adding), [*apart, *(read if adding else ())])
         return
-    read = [*(within[sources[place]] for place in bounded), *(apart if left else ())]
+    read += apart if left else []
     along, shifted = NONE.union(*(sums.along for sums in read)), NONE.union(*(sums.shifted for sums in read))
     if not FACTS.extreme(op):
         along |= visit.axes(visit.contracted(bounded))
@@ -145,17 +138,27 @@ def _visit(
         within[logical] = Sums(before.along | along, before.shifted | shifted)
 
 
+def _is_free(known: Coordinates, visit: Visit, free: Set[int], bounded: Set[int], signs: Signs) -> bool:
+    """Whether what a node makes may be anything. free: the positions of what may be, bounded: of what has bounds."""
+    op, attrs, arity = visit.node.op, visit.attrs, len(visit.node.inputs)
+    same = {place for place, logical in visit.read.items() if known.source(logical) in signs.neutral}
+    independent = {place for place, logical in visit.read.items() if logical not in signs.dependent}
+    fixed = independent - free - bounded
+    if (visit.flow is Flow.MOVED and bounded) or lets_some_through(op, attrs, arity, fixed):
+        return False
+    reaching = bool(free) if op in COMMUNICATION else FACTS.reaching(op, visit.node, attrs, free)
+    return reaching or chooses(op, attrs, arity, free, same, fixed)
+
+
 def _hide(
-    known: Coordinates, hidden: dict[int, Sums], visit: Visit, sources: Mapping[int, int], free: Set[int],
-    parts: Iterable[Sums],
+    known: Coordinates, hidden: dict[int, Sums], visit: Visit, free: Set[int], adds: bool, parts: Sequence[Sums]
 ) -> None:  # fmt: skip
     """Note what has bounds of what a node makes, which may be anything otherwise. free: the positions of what may be
     anything. parts: what has bounds of what it reads. Of two that may be anything and are multiplied, it may, too.
     """
-    attrs, parts = visit.attrs, tuple(parts)
-    adds = bool(added_at(visit.node.op, attrs, len(visit.node.inputs)))
-    rest = {place for place in sources.keys() - free if known.state(sources[place]) is not State.ZERO}
-    added = adds and (bool(rest) or any(attrs.get(name) not in (None, 0) for name in OPERANDS))
+    rest = (known.state(known.source(logical)) for place, logical in visit.read.items() if place not in free)
+    numbers = (visit.attrs.get(name) for name in OPERANDS)
+    added = adds and (any(state is not State.ZERO for state in rest) or any(x not in (None, 0) for x in numbers))
     multiplied = len(free) > 1 and not adds and visit.flow is not Flow.MOVED
     if not (added or parts) or multiplied:
         return

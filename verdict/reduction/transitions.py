@@ -177,7 +177,8 @@ def _compared(
     if not _is_whole(number):
         return False
     if word not in BOUND:
-        known.part(logicals[0])
+        if number == 0:
+            known.part(logicals[0])
         return bool(number <= 0 and kinds <= {State.GIVEN, State.POSITIONS})
     known.cut(visit, logicals[0], {"other": BOUND[word]})
     return True

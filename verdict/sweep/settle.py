@@ -37,9 +37,7 @@ def settle(
     are constants, too.
     Nothing is settled of what reads what may be infinite: symbols are real numbers.
     """
-    if reads_infinite(trace, number):
-        return
-    if not _is_small(trace, number):
+    if reads_infinite(trace, number) or not _is_small(trace, number):
         return
     step = trace.flow.steps[number]
     blocks = [block for ids in trace.reads[number] for block in elements.blocks_of(ids)]
