@@ -8,15 +8,15 @@ what may be any number.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from math import prod
 from typing import Any
 
 from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
-from verdict.reduction.factors import Factors, Scales
-from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State
+from verdict.reduction.factors import Factors
+from verdict.reduction.scales import Scales
+from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State, given_state
 from verdict.reduction.visit import Axis, Visit
 
 EACH_WAY = 2
@@ -30,6 +30,10 @@ ENDS = 2
 """How many elements more are kept between cuts where coordinates are clamped: the first and the last stand for many."""
 PARTED = 1
 """How many elements more are kept between cuts where the first one is unlike those beside it."""
+MOST_SHIFTS = 1
+"""So often a number is added to a coordinate of an axis whose parts may shrink unlike each other: two bounds, each of
+them shifted, are a sum of three and a number where the shifts are of unlike sign (`uneven.ORDER`).
+"""
 POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
 
@@ -58,16 +62,15 @@ class Coordinates:
         self._leasts: list[tuple[Axis, int]] = []
         self._size: dict[int, int] = {}
         self._reduced: dict[tuple[object, ...], tuple[int, dict[str, int]]] = {}
+        self._shifts: dict[int, int] = {}
+        self._even: set[int] = set()
         self._starts: list[int] = []
         self._from_start = True
         self._assumed: set[int] = set()
         self.messages = [(self.logical(one), self.logical(other)) for one, other in messages]
         self._arrives = {other: one for one, other in self.messages if one != other}
-        for number, logical in enumerate(plan.logicals):
-            if logical.kind == INPUT and logical.dtype.startswith(("int", "uint")):
-                self._state[number] = State.GIVEN
-            elif logical.kind == INPUT and logical.dtype == "bool":
-                self._state[number] = State.TRUTH
+        given = ((number, given_state(each.dtype)) for number, each in enumerate(plan.logicals) if each.kind == INPUT)
+        self._state.update((number, state) for number, state in given if state is not None)
 
     def logical(self, tensor: int) -> int:
         """The logical tensor that a tensor is a share of."""
@@ -104,8 +107,10 @@ class Coordinates:
         logical = visit.made[output]
         before = self._state.setdefault(logical, state)
         self._counted[logical] = self._counted.get(logical, frozenset()) | counted
-        if state in COUNTS and self._wraps(logical, state):
-            self.keep_axes(self._counted[logical])
+        if state in COUNTS:
+            self.even(self._counted[logical])
+            if self._wraps(logical, state):
+                self.keep_axes(self._counted[logical])
         if state in CONSTANT:
             above = (self._sources.get(read, frozenset()) for read in visit.read.values())
             self._sources[logical] = self._sources.get(logical, frozenset()).union(visit.atoms.values(), *above)
@@ -140,6 +145,7 @@ class Coordinates:
         """Tensors hold the positions along an axis, from `start` on; None where they are numbers of another step."""
         for logical in logicals:
             self._factors.join(self._variable[logical], axis.variable)
+            self._shifts[logical] = int(start != 0)
         self._sizes.append(axis)
         if start is not None:
             self._starts.append(axis.variable)
@@ -161,19 +167,27 @@ class Coordinates:
         return self._added.get(source, Counter([source if given else POSITION]))
 
     def add(self, visit: Visit, logicals: Sequence[int]) -> None:
-        """What a node makes is the sum, or the difference, of coordinates."""
-        self._put(visit, sum(map(self.added, logicals), Counter[int]()))
+        """What a node makes is the sum, or the difference, of coordinates, or of one and a number."""
+        shifts = sum(self._shifted(logical) for logical in logicals) + (len(logicals) == 1)
+        if shifts > MOST_SHIFTS:
+            self._even.add(self._variable[logicals[0]])
+        self._put(visit, sum(map(self.added, logicals), Counter[int]()), shifts)
 
     def move(self, visit: Visit, logicals: Sequence[int]) -> None:
         """What a node makes are coordinates, elsewhere: of several tensors, those of one of them."""
         found = Counter[int]()
         for logical in logicals:
             found |= self.added(logical)
-        self._put(visit, found)
+        self._put(visit, found, max(map(self._shifted, logicals)))
 
-    def _put(self, visit: Visit, found: Counter[int]) -> None:
+    def _shifted(self, logical: int) -> int:
+        """How often a number was added to a coordinate."""
+        return self._shifts.get(self.source(logical), 0)
+
+    def _put(self, visit: Visit, found: Counter[int], shifts: int) -> None:
         for logical in visit.made.values():
             self._added[logical] = self._added.get(logical, Counter()) | found
+            self._shifts[logical] = max(self._shifts.get(logical, 0), shifts)
 
     def are_few(self, logicals: Sequence[int]) -> bool:
         """Whether coordinates that meet are few, or each is another one. A multiple of one of them is beyond axes of
@@ -216,6 +230,10 @@ class Coordinates:
             self._factors.freeze(variable)
         self.keep_axes(self._counted.get(logical, ()))
 
+    def even(self, axes: Iterable[Axis]) -> None:
+        """Let all parts of axes shrink alike, or not at all."""
+        self._even.update(axis.variable for axis in axes)
+
     def keep_axes(self, axes: Iterable[Axis]) -> None:
         """Keep the sizes of axes."""
         for axis in axes:
@@ -253,6 +271,8 @@ class Coordinates:
                 scales.cut(variable, max(size, coordinate), (coordinate, size))
         for axis, least in self._leasts:
             scales.least(axis.variable, axis.size, least)
+        for variable in self._even:
+            scales.even(variable)
         met: dict[int, Counter[int]] = {}
         for variable, found in self._met:
             root = self._factors.find(variable)
@@ -269,16 +289,10 @@ class Coordinates:
             return dict(attrs)
         variable, offsets = self._reduced[key]
         size = self._size.get(self._factors.find(variable))
-        scale = scales.scale(variable, size) if size is not None else Fraction(1)
-        return {**attrs, **_scaled(attrs, offsets, scale)}
+        return {**attrs, **_small(scales, Axis(variable, size), attrs, offsets)} if size is not None else dict(attrs)
 
 
-def _scaled(attrs: Attributes, offsets: Mapping[str, int], scale: Fraction) -> dict[str, int]:
+def _small(scales: Scales, axis: Axis, attrs: Attributes, offsets: Mapping[str, int]) -> dict[str, int]:
     """The reduced numbers of which the boundaries are number + offset."""
-    found = {}
-    for name, offset in offsets.items():
-        boundary = (attrs[name] + offset) * scale
-        if boundary.denominator != 1:
-            raise ValueError(f"the coordinate {attrs[name] + offset} shrinks to {boundary}")
-        found[name] = int(boundary) - offset
-    return found
+    bounds = {name: attrs[name] + offset for name, offset in offsets.items()}
+    return {n: scales.small(axis.variable, max(axis.size, abs(at)), at) - offsets[n] for n, at in bounds.items()}

@@ -8,8 +8,9 @@ An axis shrinks by one rational number wherever it occurs, so that whatever fits
 from typing import NamedTuple
 
 from verdict.graph import Plan
-from verdict.ops import PATTERNS
-from verdict.reduction.factors import Factors, Scales
+from verdict.ops import RECORDED
+from verdict.reduction.factors import Factors
+from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
 from verdict.reduction.transitions import divides_by_counts
@@ -37,7 +38,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     grow: how many elements more than it must each axis keeps between its cuts.
     """
     factors = Factors()
-    recorded = any(node.op in PATTERNS for segment in parallel.segments for node in segment.nodes)
+    recorded = any(node.op in RECORDED for segment in parallel.segments for node in segment.nodes)
     least = LEAST_RECORDED if recorded else LEAST
     one, two = Side(single, factors, least), Side(parallel, factors, least)
     for mine, theirs in binding.logical.items():
