@@ -23,19 +23,16 @@ EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
 
 MOST_ADDED = 2
-"""Up to so many coordinates are added up and compared whichever they are: of i + i < n both choices of shapes show a
-difference. Of i + i + i <= j, and other multiples that are beyond few elements, they do not.
-"""
+"""Up to so many coordinates are added up and compared whichever they are: both choices of shapes show i + i < n, but
+not i + i + i <= j, nor other multiples that are beyond few elements."""
 ENDS = 2
 """How many elements more are kept between cuts where coordinates are clamped: the first and the last stand for many."""
 PARTED = 1
 """How many elements more are kept between cuts where the first one is unlike those beside it."""
-MOST_SHIFTS = 1
-"""So often a number is added to a coordinate of an axis whose parts may shrink unlike each other: two bounds, each of
-them shifted, are a sum of three and a number where the shifts are of unlike sign (`uneven.ORDER`).
-"""
 POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
+NUMBER = -2
+"""What stands for any number among what is added up."""
 
 
 class Coordinates:
@@ -62,8 +59,8 @@ class Coordinates:
         self._leasts: list[tuple[Axis, int]] = []
         self._size: dict[int, int] = {}
         self._reduced: dict[tuple[object, ...], tuple[int, dict[str, int]]] = {}
-        self._shifts: dict[int, int] = {}
         self._even: set[int] = set()
+        self._terms: list[tuple[int, int]] = []
         self._starts: list[int] = []
         self._from_start = True
         self._assumed: set[int] = set()
@@ -145,7 +142,7 @@ class Coordinates:
         """Tensors hold the positions along an axis, from `start` on; None where they are numbers of another step."""
         for logical in logicals:
             self._factors.join(self._variable[logical], axis.variable)
-            self._shifts[logical] = int(start != 0)
+            self._added[logical] = Counter([POSITION] if start == 0 else [POSITION, NUMBER])
         self._sizes.append(axis)
         if start is not None:
             self._starts.append(axis.variable)
@@ -160,40 +157,36 @@ class Coordinates:
         """A logical tensor of this plan is one of the other plan."""
         self._factors.join(self._variable[mine], other._variable[theirs])
 
-    def added(self, logical: int) -> Counter[int]:
-        """The coordinates that are added up in a tensor, each as often as it is."""
-        source = self.source(logical)
-        given = self.state(logical) not in POSITIONS
-        return self._added.get(source, Counter([source if given else POSITION]))
+    def added(self, *logicals: int) -> Counter[int]:
+        """The coordinates, and numbers, that are added up in tensors, each as often as it is."""
+        found = Counter[int]()
+        for logical in logicals:
+            source, given = self.source(logical), self.state(logical) not in POSITIONS
+            found += self._added.get(source, Counter([source if given else POSITION]))
+        return found
 
     def add(self, visit: Visit, logicals: Sequence[int]) -> None:
         """What a node makes is the sum, or the difference, of coordinates, or of one and a number."""
-        shifts = sum(self._shifted(logical) for logical in logicals) + (len(logicals) == 1)
-        if shifts > MOST_SHIFTS:
-            self._even.add(self._variable[logicals[0]])
-        self._put(visit, sum(map(self.added, logicals), Counter[int]()), shifts)
+        found = self.added(*logicals) + Counter([NUMBER] if len(logicals) == 1 else ())
+        self._terms.append((self._variable[logicals[0]], found.total()))
+        self._put(visit, found)
 
     def move(self, visit: Visit, logicals: Sequence[int]) -> None:
         """What a node makes are coordinates, elsewhere: of several tensors, those of one of them."""
         found = Counter[int]()
         for logical in logicals:
             found |= self.added(logical)
-        self._put(visit, found, max(map(self._shifted, logicals)))
+        self._put(visit, found)
 
-    def _shifted(self, logical: int) -> int:
-        """How often a number was added to a coordinate."""
-        return self._shifts.get(self.source(logical), 0)
-
-    def _put(self, visit: Visit, found: Counter[int], shifts: int) -> None:
+    def _put(self, visit: Visit, found: Counter[int]) -> None:
         for logical in visit.made.values():
             self._added[logical] = self._added.get(logical, Counter()) | found
-            self._shifts[logical] = max(self._shifts.get(logical, 0), shifts)
 
     def are_few(self, logicals: Sequence[int]) -> bool:
         """Whether coordinates that meet are few, or each is another one. A multiple of one of them is beyond axes of
         few elements, whichever multiple it is.
         """
-        met = sum(map(self.added, logicals), Counter[int]())
+        met = _coordinates(self.added(*logicals))
         return met.total() <= MOST_ADDED or max(met.values()) == 1
 
     def meet(self, logicals: Sequence[int], summed: bool = False) -> None:
@@ -202,7 +195,9 @@ class Coordinates:
         Of m of them, any order occurs within m elements: so many are kept between cuts. Where a sum reaches the next
         cut, what is missing to that has a place in the order, too: twice as many.
         """
-        found = sum(map(self.added, logicals), Counter[int]())
+        added = self.added(*logicals)
+        found = _coordinates(added)
+        self._terms.append((self._variable[logicals[0]], added.total()))
         self._met.append((self._variable[logicals[0]], found + found if summed else found))
 
     def cut(self, visit: Visit, logical: int, offsets: Mapping[str, int]) -> None:
@@ -215,9 +210,12 @@ class Coordinates:
         """Coordinates beyond some are taken for these."""
         self._clamped.append(self._variable[logical])
 
-    def part(self, logical: int) -> None:
-        """The first of all coordinates is unlike those beside it."""
-        self._parted.append(self._variable[logical])
+    def part(self, logical: int, element: int) -> None:
+        """One of all coordinates is unlike those beside it; a negative number is none of them."""
+        if not element:
+            self._parted.append(self._variable[logical])
+        elif element > 0:
+            self._cuts += [(self._variable[logical], element), (self._variable[logical], element + 1)]
 
     def limit(self, axes: Iterable[Axis], number: int) -> None:
         """What was counted along some axes is compared with a number."""
@@ -273,6 +271,8 @@ class Coordinates:
             scales.least(axis.variable, axis.size, least)
         for variable in self._even:
             scales.even(variable)
+        for variable, terms in self._terms:
+            scales.added(variable, terms)
         met: dict[int, Counter[int]] = {}
         for variable, found in self._met:
             root = self._factors.find(variable)
@@ -285,11 +285,13 @@ class Coordinates:
 
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:
         """The attributes of a node with the numbers among them that are coordinates reduced."""
-        if key not in self._reduced:
-            return dict(attrs)
-        variable, offsets = self._reduced[key]
-        size = self._size.get(self._factors.find(variable))
-        return {**attrs, **_small(scales, Axis(variable, size), attrs, offsets)} if size is not None else dict(attrs)
+        variable, offsets = self._reduced.get(key, (0, {}))
+        axis = Axis(variable, self._size.get(self._factors.find(variable), 0))
+        return {**attrs, **_small(scales, axis, attrs, offsets)}
+
+
+def _coordinates(added: Counter[int]) -> Counter[int]:
+    return Counter({each: times for each, times in added.items() if each != NUMBER})
 
 
 def _small(scales: Scales, axis: Axis, attrs: Attributes, offsets: Mapping[str, int]) -> dict[str, int]:

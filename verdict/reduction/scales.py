@@ -31,6 +31,7 @@ class Scales:
         self._between: dict[int, int] = {}
         self._chunks: dict[int, set[tuple[int, int, int]]] = {}
         self._even: set[int] = set()
+        self._terms: dict[int, int] = {}
         self._known: dict[int, Fraction | Mapping[int, int]] = {}
         self._small: dict[tuple[int, int, int], int] = {}
 
@@ -64,6 +65,11 @@ class Scales:
     def even(self, variable: int) -> None:
         """Let all parts of a dimension shrink alike, or not at all."""
         self._even.update(self._factors.leaves(variable))
+
+    def added(self, variable: int, terms: int) -> None:
+        """So many coordinates of an axis, and numbers that are added to them, make one that is compared with bounds."""
+        for root in self._factors.leaves(variable):
+            self._terms[root] = max(terms, self._terms.get(root, 1))
 
     def chunk(self, variable: int, size: int, step: int, count: int) -> None:
         """A dimension of `size` elements is cut into `count` pieces of `step`, of which the last has what is left."""
@@ -135,7 +141,7 @@ class Scales:
             return scale
         gap = self._between.get(root, 1) + self._grow
         leasts = {(size, least + self._grow) for size, least in self._least.get(root, set())}
-        uneven = least_alike(points, gap, leasts, self._chunks.get(root, set()))
+        uneven = least_alike(points, self._terms.get(root, 1), gap, leasts, self._chunks.get(root, set()))
         return scale if uneven is None or 2 * uneven[max(points)] > most else uneven
 
     def _scale(self, root: int, unit: int) -> Fraction:

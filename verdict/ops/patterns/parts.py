@@ -58,17 +58,21 @@ def _part(whole: int | None, part: int | None, made: int) -> Patterns:
 
 
 def _selected(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
-    """The dimension of which one element is taken keeps its size."""
+    """The element that is taken of a dimension stays one, between two cuts."""
     shape = tuple(attrs.get("input_sizes", shapes[0]))
     along = attrs["dim"] % len(shape)
-    atoms, dims = named("d", shape, (along,))
+    index = attrs["index"] % max(shape[along], 1)
+    atoms, dims = named("d", shape)
     rest = (*dims[:along], *dims[along + 1 :])
-    if "input_sizes" in attrs:
-        axes = make_axes(atoms, (rest,), (dims,))
-        return Pattern(axes, reduce=lambda given, scale: {**given, "input_sizes": scale.outputs[0]})
-    if len(shapes) == 2:
-        return Pattern(make_axes(atoms, (dims, rest), (dims,)))
-    return Pattern(make_axes(atoms, (dims,), (rest,)))
+    is_backward = "input_sizes" in attrs
+    inputs = (rest,) if is_backward else (dims, rest)[: len(shapes)]
+    axes = make_axes(atoms, inputs, (dims if is_backward or len(shapes) == 2 else rest,))
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        made = {"input_sizes": scale.outputs[0]} if is_backward else {}
+        return {**given, **made, "index": at(scale, f"d{along}", index)}
+
+    return Pattern(axes, cuts={f"d{along}": (index, index + 1)}, reduce=reduce)
 
 
 def _unbound(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
