@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from verdict.ops import RULES
 from verdict.reduction.factors import Factors, Piece
-from verdict.reduction.scales import Scales
-from verdict.reduction.uneven import ORDER, least_alike
+from verdict.reduction.scales import ORDER, Scales
+from verdict.reduction.uneven import least_alike
 
 SIZES = st.integers(1, 24)
 SHAPES = st.lists(SIZES, min_size=1, max_size=3)
@@ -58,7 +58,7 @@ NUMBERS = st.sets(st.integers(1, 60000), min_size=1, max_size=6)
 @given(NUMBERS, st.integers(1, 3))
 @settings(max_examples=100, deadline=None)
 def test_what_numbers_become_compares_and_adds_up_as_they_do(numbers, gap):
-    small = {0: 0, **least_alike(numbers, 2, gap, (), ())}
+    small = {0: 0, **least_alike(numbers, ORDER, gap, (), ())}
     sums = list(combinations_with_replacement(sorted(small), ORDER))
     signs = [_sign(sum(one) - sum(other)) for one, other in pairwise(sums)]
     assert signs == [_sign(_small_sum(one, small) - _small_sum(other, small)) for one, other in pairwise(sums)]

@@ -14,6 +14,8 @@ from verdict.reduction.uneven import least_alike
 
 MOST_EVEN = 16
 """So many elements a factor may keep, or have, and stay even."""
+ORDER = 3
+"""A bound of an axis that is shifted is compared with another such: sums of two, or of three and one number."""
 
 
 class Scales:
@@ -32,6 +34,7 @@ class Scales:
         self._chunks: dict[int, set[tuple[int, int, int]]] = {}
         self._even: set[int] = set()
         self._terms: dict[int, int] = {}
+        self._moved: dict[int, int] = {}
         self._known: dict[int, Fraction | Mapping[int, int]] = {}
         self._small: dict[tuple[int, int, int], int] = {}
 
@@ -70,6 +73,19 @@ class Scales:
         """So many coordinates of an axis, and numbers that are added to them, make one that is compared with bounds."""
         for root in self._factors.leaves(variable):
             self._terms[root] = max(terms, self._terms.get(root, 1))
+
+    def moved(self, root: int, times: int) -> None:
+        """Coordinates along a factor are moved so often, as parts of parts are."""
+        self._moved[root] = max(times, self._moved.get(root, 0))
+
+    def odd(self) -> frozenset[int]:
+        """The factors that no common divisor shrinks much, and that need not shrink alike everywhere."""
+        return frozenset(root for root in self._points if self._is_odd(root))
+
+    def _is_odd(self, root: int) -> bool:
+        points = self._points[root]
+        most = max(points) * self._scale(root, gcd(*points))
+        return most > MOST_EVEN and not self._factors.frozen(root) and root not in self._even
 
     def chunk(self, variable: int, size: int, step: int, count: int) -> None:
         """A dimension of `size` elements is cut into `count` pieces of `step`, of which the last has what is left."""
@@ -136,13 +152,15 @@ class Scales:
     def _found(self, root: int) -> Fraction | Mapping[int, int]:
         points = self._points.get(root, set()) - {0}
         scale = self._scale(root, gcd(*points))
-        most = max(points, default=0) * scale
-        if most <= MOST_EVEN or self._factors.frozen(root) or root in self._even:
+        if not points or not self._is_odd(root):
             return scale
+        terms = self._terms.get(root, 1)
+        order = max(ORDER, 2 * terms - 1, terms + self._moved.get(root, 0))
         gap = self._between.get(root, 1) + self._grow
         leasts = {(size, least + self._grow) for size, least in self._least.get(root, set())}
-        uneven = least_alike(points, self._terms.get(root, 1), gap, leasts, self._chunks.get(root, set()))
-        return scale if uneven is None or 2 * uneven[max(points)] > most else uneven
+        uneven = least_alike(points, order, gap, leasts, self._chunks.get(root, set()))
+        most = max(points)
+        return scale if uneven is None or 2 * uneven[most] > most * scale else uneven
 
     def _scale(self, root: int, unit: int) -> Fraction:
         if self._factors.frozen(root) or unit <= 1:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from verdict.graph import Plan
 from verdict.ops import RECORDED
 from verdict.reduction.factors import Factors
+from verdict.reduction.offsets import moved
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
@@ -66,7 +67,11 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     for index, (axis, columns) in binding.batch.items():
         size = single.logicals[index].shape[axis]
         scales.cut(one.dims[index][axis], size, (size // columns,))
+        scales.even(one.dims[index][axis])
     two.constrain_shards(scales)
+    for side, own in zip((one, two), visits, strict=True):
+        for root, times in moved(side.coordinates, factors, own, scales.odd()).items():
+            scales.moved(root, times)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
     two.require_fitting(found[1])

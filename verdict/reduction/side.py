@@ -208,7 +208,7 @@ class Side:
                 scales.chunk(variables[dim], shape[dim], -(-shape[dim] // count), count)
 
     def constrain_shards(self, scales: Scales) -> None:
-        """Every shard of what replicas divide keeps its bounds in the whole."""
+        """Every shard of what replicas divide keeps its bounds in the whole, and is as large as any other."""
         divided, replicas = shard_axes(self.plan), self.plan.replicas
         for tensor in self.plan.tensors:
             axis = divided.get(tensor.logical)
@@ -216,6 +216,7 @@ class Side:
                 whole = self.plan.logicals[tensor.logical].shape[axis] * replicas
                 start, stop = tensor.region[axis]
                 scales.cut(self.dims[tensor.logical][axis], whole, (start * replicas, stop - start))
+                scales.even(self.dims[tensor.logical][axis])
 
     def small(self, scales: Scales) -> Small:
         """The plan at these scales."""

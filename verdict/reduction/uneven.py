@@ -17,27 +17,24 @@ import numpy as np
 from verdict.ops import Array
 from verdict.solver import least_whole
 
-ORDER = 3
-"""A part that begins somewhere in a whole has parts itself: sums of two, or of three and one number, are compared."""
-MOST_SUMS = 20_000
-"""So many sums take a fraction of a second: those of three of 40 numbers, or of five of 14."""
+MOST_SUMS = 8_000
+"""So many sums take a second or two at most: those of three of 34 numbers, or of five of 12."""
 
 Pairs = tuple[tuple[int, int], ...]
 Chunks = tuple[tuple[int, int, int], ...]
 
 
 def least_alike(
-    numbers: Iterable[int], terms: int, gap: int, leasts: Collection[tuple[int, int]],
+    numbers: Iterable[int], order: int, gap: int, leasts: Collection[tuple[int, int]],
     chunks: Collection[tuple[int, int, int]],
 ) -> Mapping[int, int] | None:  # fmt: skip
     """For each number, all of them positive, what it becomes; None where there are too many of them.
 
-    terms: so many of them, and of numbers added to them, make one that is compared with another such: sums of all but
-    one of these. gap: what at least stays between two that follow each other, where so much is there. leasts: numbers,
-    and what at least becomes of them, where they are not less. chunks: (whole, step, count): the step is the whole
-    divided by the count, rounded up, and stays that.
+    order: sums of how many are compared. gap: what at least stays between two that follow each other, where so much is
+    there. leasts: numbers, and what at least becomes of them, where they are not less. chunks: (whole, step, count):
+    the step is the whole divided by the count, rounded up, and stays that.
     """
-    found, order = tuple(sorted(set(numbers))), max(ORDER, 2 * terms - 1)
+    found = tuple(sorted(set(numbers)))
     if comb(len(found) + order, order) > MOST_SUMS:
         return None
     return _solved(found, order, gap, tuple(sorted(set(leasts))), tuple(sorted(set(chunks))))

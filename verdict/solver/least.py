@@ -5,6 +5,8 @@ from typing import Any
 
 import z3
 
+MOST_WORK = 100_000_000
+"""Z3's own steps, some ten seconds: numbers that take more are not found."""
 Factors = Iterable[Any]
 """A whole number for each unknown: a list, or a row of an array."""
 
@@ -19,6 +21,7 @@ def least_whole(
     """
     numbers = [z3.Int(f"n{place}") for place in range(count)]
     solver = z3.Optimize()
+    solver.set(rlimit=MOST_WORK)
     solver.add(*(_sum(row, numbers) == 0 for row in equal), *(_sum(row, numbers) >= 1 for row in less))
     solver.add(*(_sum(row, numbers) >= bound for row, bound in bounds))
     solver.minimize(numbers[-1])
