@@ -78,3 +78,30 @@ def test_a_padding_of_another_number_keeps_the_axis():
     text = padded(0, 7).replace("value=0", "value=2")
     assert longest(text) > 3000
     assert verdict(text, text) == "PROVED"
+
+
+def turned(times, at):
+    """Rows that move down by one, several times; zeros come in behind. One of them is read."""
+    lines, steps, rows = ["x input [3001, 8]", "w weight [8]", "y activation [8]", "z activation [8]"], [], "x"
+    for k in range(times):
+        lines += [f"p{k} activation [3000, 8]", f"q{k} activation [3001, 8]"]
+        steps += [
+            f"p{k} = aten.slice.Tensor({rows}) dim=0 start=0 end=3000",
+            f"q{k} = aten.constant_pad_nd(p{k}) pad=(0, 0, 1, 0) value=0",
+        ]
+        rows = f"q{k}"
+    steps += [f"y = aten.select.int({rows}) dim=0 index={at}", "z = mul(y, w)", "output z"]
+    return "\n".join(("", *(f"  {line}" for line in (*lines, *steps)), ""))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 5, 7])
+def test_what_is_moved_again_and_again_stays_before_the_next_cut(times):
+    read, nothing = turned(times, 7), turned(times, 7).replace("z = mul(y, w)", "z = aten.zeros_like(w)")
+    assert longest(read) < 200
+    assert verdict(read, read) == "PROVED"
+    assert verdict(read, nothing) == "REFUTED"
+
+
+def test_what_is_moved_beyond_a_cut_is_zero_there():
+    read = turned(8, 7)
+    assert verdict(read, read.replace("z = mul(y, w)", "z = aten.zeros_like(w)")) == "PROVED"
