@@ -58,7 +58,7 @@ class Guesses:
         """The likeliest guess that is not refused: what its operator makes as well, before what others make, what it
         makes of the elements that are read, before what it makes of others, and what is computed from all that the step
         is computed from, before what lacks more of it. On large numbers sqrt(x) and sqrt(x) + 1e-8 look the same; what
-        is equal, but made of other elements, may take long to be proved; what a clamp lets through equals what it reads.
+        is equal, but made of other elements, may take long to be proved; what a clamp lets through is what it reads.
         """
         place = (step, output)
         kind, found = self.known.get(place, (0, ()))
