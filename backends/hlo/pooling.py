@@ -1,4 +1,4 @@
-"""select-and-scatter, the gradient of pooling by a maximum: each element of a source goes to where its window is greatest.
+"""select-and-scatter, the gradient of pooling by a maximum: elements of a source go to where their window is greatest.
 
 Of equal elements that is the first. The place is kept beside the greatest element while the places of the window are
 gone through; then the source of each place is put back to where its windows see it.
@@ -56,7 +56,7 @@ def _takes_the_first_greatest(at: At) -> bool:
 
 
 def _put_back(at: At, source: Leaf, begin: Leaf, place: tuple[int, ...], windows: tuple[Window, ...]) -> Leaf:
-    """An array that has, where the windows see one of their places, what their source is, and else the initial value."""
+    """An array that has, where windows see one of their places, what their source is, and else the initial value."""
     shape = array_of(at.each).dims
     low = tuple(k * one.dilation - one.low for k, one in zip(place, windows, strict=True))
     ends = zip(low, source.shape, windows, shape, strict=True)
