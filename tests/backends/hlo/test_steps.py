@@ -23,12 +23,14 @@ STEPS = {
     "routed": {},
     "sorted": {},
     "ring": {},
+    "normed": {},
     "summed": {"src": (0, 7), "dst": (0, 7)},
 }
 """What their arguments of integers lie between: rows of a table that is split, with its gradient; cross entropy over
 logits that are split; a mean over what a mask keeps; rows of a table by
 remainders; data parallel by hand in a tensor parallel program; experts chosen by topk; rows in order; causal ring
-attention with rotary positions and a running softmax, two positions a device, with all gradients; a sum over the
+attention with rotary positions and a running softmax, two positions a device, with all gradients; a batch norm whose
+variance is the mean of squares without the mean's square, clamped to what is not negative; a sum over the
 neighbours of a graph whose edges are split.
 """
 
@@ -47,8 +49,8 @@ def test_a_step_by_hand_is_proved(name):
 @pytest.mark.parametrize("name", STEPS)
 def test_a_fault_in_it_is_refuted(name):
     """The offset of a shard is off by one; a mean of means; another divisor; a sum for a mean; weights of the experts
-    that do not add up to one; rows in the opposite order; what was mixed is not scaled to the new maximum; a weight's
-    gradient is of a device's own edges.
+    that do not add up to one; rows in the opposite order; what was mixed is not scaled to the new maximum;
+    squares have the gradient of a device's own alone; a weight's gradient is of a device's own edges.
     """
     assert _report(name, "wrong").verdict is Verdict.REFUTED
 

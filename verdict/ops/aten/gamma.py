@@ -21,7 +21,9 @@ from verdict.ops.rule import Array, OpRule
 from verdict.ops.types import floats
 from verdict.outcome import Assumption
 
-GAMMA = Assumption("gamma-uninterpreted", "lgamma, its derivatives and erfinv: unknown functions, the same on both sides")
+GAMMA = Assumption(
+    "gamma-uninterpreted", "lgamma, its derivatives and erfinv are unknown functions, the same on both sides"
+)
 POLE = "not a pole of gamma"
 """An unknown function that is zero where gamma has no value."""
 
