@@ -170,7 +170,7 @@ def _windows(
     windows = windows_of(at, len(shape))
     if tuple(one.made(n) for one, n in zip(windows, arrays[0].shape, strict=True)) != shape:
         raise Refused(f"its shape {list(shape)} is not that of its window")
-    _require_few(prod(one.size for one in windows))
+    require_few(prod(one.size for one in windows))
     whole = [padded(at, x, value, windows) for x, value in zip(arrays, begin, strict=True)]
     for place in product(*(range(one.size) for one in windows)):
         yield tuple(taken(at, x, place, windows, shape) for x in whole)
@@ -183,7 +183,7 @@ def _rows(at: At, arrays: Sequence[Leaf], shape: tuple[int, ...]) -> Iterator[tu
         raise Refused(f"dimensions {list(dims)} are none of {list(size)}")
     if tuple(n for dim, n in enumerate(size) if dim not in dims) != shape:
         raise Refused(f"its shape {list(shape)} is not what is left of {list(size)}")
-    _require_few(prod(size[dim] for dim in dims))
+    require_few(prod(size[dim] for dim in dims))
     for place in product(*(range(size[dim]) for dim in dims)):
         at_dim = dict(zip(dims, place, strict=True))
         starts = tuple(at_dim.get(dim, 0) for dim in range(len(size)))
@@ -193,7 +193,8 @@ def _rows(at: At, arrays: Sequence[Leaf], shape: tuple[int, ...]) -> Iterator[tu
         yield tuple(emit(at, "reshape", (emit(at, "slice", (x,), row, **cut),), shape, size=shape) for x in arrays)
 
 
-def _require_few(pieces: int) -> None:
+def require_few(pieces: int) -> None:
+    """Raise Refused where too many pieces are joined."""
     if pieces > MOST_PIECES:
         raise Refused(f"it joins {pieces} pieces, the most is {MOST_PIECES}")
 

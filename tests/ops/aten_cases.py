@@ -138,6 +138,9 @@ def _angles_and_signs():
     for op in ("lgamma", "digamma"):
         yield node(op, x, fill=P)
         yield node(op, (2, 7), fill=lambda rng, shape: bent(rng, shape) + 0.25)
+    for order in (0, 1, 2):
+        yield node("polygamma", x, fill=P, n=order)
+        yield node("polygamma", (2, 7), fill=lambda rng, shape: bent(rng, shape) + 0.25, n=order)
     yield node("erfinv", x, fill=lambda rng, shape: 2 * inside(rng, shape) - 1)
 
 

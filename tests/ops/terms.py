@@ -36,6 +36,8 @@ OPAQUE = {
     "not a pole of gamma": lambda x: 1.0,
     "lgamma derived 0 times": math.lgamma,
     "lgamma derived 1 times": lambda x: mpmath.fp.psi(0, x),
+    "lgamma derived 2 times": lambda x: mpmath.fp.psi(1, x),
+    "lgamma derived 3 times": lambda x: mpmath.fp.psi(2, x),
     "atan2": math.atan2,
     "atan2 at 1": lambda x, y: math.atan2(y, x),
     "step": lambda x: float(x > 0),

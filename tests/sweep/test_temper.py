@@ -8,7 +8,7 @@ import pytest
 
 from verdict.sweep.elements import Elements, Kind
 from verdict.sweep.flow import Flow, Given, Place, Step
-from verdict.sweep.guesses import Guesses, by_reads, by_scaled_reads
+from verdict.sweep.guesses import Guesses, Maker, by_reads, by_scaled_reads
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.temper import tempered
@@ -132,10 +132,10 @@ def test_of_equal_values_those_of_the_same_operator_are_guessed_first():
     values = tuple(np.asarray([1e6 * seed + 0.37]) for seed in range(1, 7))
     catalogue = Catalogue([Known(root, values), Known(added, tuple(value + 1e-8 for value in values))])
     steps = [Step(op, (), (), {}, 0, HERE) for op in ("hlo.sqrt", "hlo.add")]
-    guesses = Guesses(catalogue, SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[(), ()]))
+    guesses = Guesses(catalogue, SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[(), ()], above=[0, 0]))
     follower = SimpleNamespace(elements=elements)
     for number, (op, right) in enumerate((("hlo.add", added), ("hlo.sqrt", root), ("~sum", root))):
-        found = guesses.of(number, 0, list(values), follower, op, ())
+        found = guesses.of(number, 0, list(values), follower, Maker(op, (), 0))
         assert found is not None
         assert found[1].tolist() == right.tolist()
 
@@ -146,15 +146,30 @@ def test_of_equal_values_those_that_are_made_of_what_is_read_are_guessed_first()
     values = tuple(np.arange(6.0).reshape(2, 3) + 0.37 * seed for seed in range(1, 7))
     catalogue = Catalogue([Known(left, values), Known(right, values)])
     steps = [Step("hlo.multiply", (), (), {}, 0, HERE)] * 4
-    single = SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[(), (), (one, one), (one, other)])
+    single = SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[(), (), (one, one), (one, other)], above=[0] * 4)
     follower = SimpleNamespace(elements=elements)
     rows = [array[1:] for array in values]
     for number, (reads, due) in enumerate((((one[1:], other[1:]), right), ((one[1:], one[1:]), left))):
         guesses = Guesses(catalogue, single)
-        found = guesses.of(number, 0, rows, follower, "hlo.multiply", reads)
+        found = guesses.of(number, 0, rows, follower, Maker("hlo.multiply", reads, 0))
         assert found is not None
         assert found[1].tolist() == due[1].tolist()
         guesses.refused.add((number, 0, found[1].tobytes()))
-        again = guesses.of(number, 0, rows, follower, "hlo.multiply", reads)
+        again = guesses.of(number, 0, rows, follower, Maker("hlo.multiply", reads, 0))
         assert again is not None
         assert again[1].tolist() != due[1].tolist()
+
+
+@pytest.mark.parametrize(("above", "place"), [(0b11, 0), (0b10111, 1)])
+def test_of_equal_values_those_that_are_computed_from_all_that_is_above_are_guessed_first(above, place):
+    """A variance, clamped to what is not negative: its gradient is masked by what is one on all seeds."""
+    elements = Elements()
+    _, _, plain, _, masked = (elements.block(Kind.SINGLE, owner, 0, (3,)) for owner in range(5))
+    values = tuple(np.arange(3.0) + 0.37 * seed for seed in range(1, 7))
+    catalogue = Catalogue([Known(plain, values), Known(masked, values)])
+    steps = [Step("hlo.multiply", (), (), {}, 0, HERE)] * 5
+    single = SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[()] * 5, above=[0, 0, 0b11, 0, 0b1111])
+    guesses, follower = Guesses(catalogue, single), SimpleNamespace(elements=elements)
+    found = guesses.of(0, 0, list(values), follower, Maker("~sum", (), above))
+    assert found is not None
+    assert found[1].tolist() == (plain, masked)[place].tolist()

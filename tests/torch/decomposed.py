@@ -89,6 +89,7 @@ OPERATORS = {
         "xlogy": lambda y: torch.xlogy(y.flip(1), y.exp()),
         "entropy": lambda y: torch.xlogy(y.exp(), y.exp()),
         "lgamma": lambda y: torch.lgamma(y.abs() + 1),
+        "digamma": lambda y: torch.digamma(y.abs() + 1),
         "erfinv": lambda y: torch.erfinv(y.tanh() / 2),
     },
     "runs": {
@@ -96,6 +97,12 @@ OPERATORS = {
         "cummin": lambda y: y.cummin(1)[0],
         "scatter_amax": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "amax"),
         "scatter_amin": lambda y: y.scatter_reduce(1, places(y), y, "amin", include_self=False),
+    },
+    "quantized": {
+        "tensor": lambda y: torch.fake_quantize_per_tensor_affine(y, 0.1, 1, -8, 7),
+        "channels": lambda y: torch.fake_quantize_per_channel_affine(
+            y, 0.1 * torch.arange(1.0, SIZE + 1), torch.zeros(SIZE, dtype=torch.int32), 1, -8, 7
+        ),
     },
     "distances": {
         "cdist": lambda y: torch.cdist(y[:, None], y.reshape(-1, 1, SIZE) + 1).flatten(1),

@@ -53,3 +53,39 @@ def build_zeros(ctx):
 def build_first(ctx):
     """Wrong: the first row of the rank before is taken for its last one."""
     return program(ctx, "first")
+
+
+def pooled(ctx, how="single", edge=float("-inf")):
+    """Windows of pooling that overlap: above the first rank's rows is what pads the single device's, minus infinity."""
+    x = torch.randn(1, 1, HEIGHT // ctx.world, WIDTH)
+    weights = {"kernel": torch.nn.Parameter(torch.randn(2, 1, 1, 1))}
+
+    def step():
+        rows = functional.conv2d(x if how == "single" else above(x, how), weights["kernel"])
+        if how != "single" and not ctx.rank:
+            rows = torch.cat([torch.full_like(rows[:, :, :1], edge), rows[:, :, 1:]], 2)
+        loss = functional.max_pool2d(rows, 3, 2, (1, 1) if how == "single" else (0, 1)).square().mean()
+        loss.backward()
+        if how != "single":
+            dist.all_reduce(weights["kernel"].grad, op=dist.ReduceOp.AVG)
+        return loss
+
+    return Program({"x": x}, weights, step, specs={"x": shard(2, ctx.rank, ctx.world)}, loss=mean(ctx.rank, ctx.world))
+
+
+def build_pooled_single(ctx):
+    return pooled(ctx)
+
+
+def build_pooled(ctx):
+    return pooled(ctx, "halo")
+
+
+def build_pooled_first(ctx):
+    """Wrong: the first row of the rank before is taken for its last one."""
+    return pooled(ctx, "first")
+
+
+def build_pooled_zeros(ctx):
+    """Wrong: zeros lie above the first row."""
+    return pooled(ctx, "halo", 0.0)

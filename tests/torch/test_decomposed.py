@@ -136,6 +136,15 @@ CASES += [
     ("aten.convolution_backward", (drawn(2, 3, 12), *LINES[:2], [3], *LINES[3:], [True, True, True])),
     ("aten.convolution_backward", (drawn(2, 4, 5, 6), *AREAS[:2], None, *AREAS[3:], [True, True, False])),
 ]
+SCALES, ZEROS = torch.tensor([0.5, 0.25, 1.0, 0.125], dtype=torch.float64), torch.tensor([1, 0, -3, 2])
+HALVES = torch.arange(-12.0, 12.0).reshape(6, 4) / 4
+"""Many lie in the middle between two integers of a scale."""
+QUANTIZED = "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams"
+CASES += [
+    ("aten.fake_quantize_per_tensor_affine_cachemask", (HALVES, 0.5, 1, -3, 3)),
+    ("aten.fake_quantize_per_channel_affine_cachemask", (HALVES, SCALES.float(), ZEROS.int(), 1, -3, 3)),
+    *((QUANTIZED, (HALVES, SCALES[:1].float(), ZEROS[:1].int(), torch.tensor([on]), -3, 3)) for on in (0, 1)),
+]
 TRUTHS = drawn(2, 3, 4) > 1
 CASES += [
     ("aten._efficientzerotensor", ([2, 3],)),

@@ -10,7 +10,11 @@ from tests.torch.verdicts import answers
 
 FILE = Path(__file__).resolve().parent / "haloed.py"
 WRONG = ("build_zeros", "build_first")
-PAIRS = tuple((builder, "build_single") for builder in ("build", *WRONG))
+POOLED = ("build_pooled_first", "build_pooled_zeros")
+PAIRS = (
+    *((builder, "build_single") for builder in ("build", *WRONG)),
+    *((builder, "build_pooled_single") for builder in ("build_pooled", *POOLED)),
+)
 
 
 def told(builder):
@@ -30,3 +34,12 @@ def test_a_wrong_row_above_is_refuted_where_it_is_used(builder):
     lines = {source[int(each.source.line) - 1] for each in found.report.findings if each.source}
     assert lines, found.why
     assert not any("# gathered" in line for line in lines), found.why
+
+
+def test_windows_that_begin_with_minus_infinity_are_those_that_begin_in_padding():
+    assert told("build_pooled").verdict == "PROVED", told("build_pooled").why
+
+
+@pytest.mark.parametrize("builder", POOLED)
+def test_windows_that_begin_with_another_row_are_refuted(builder):
+    assert told(builder).verdict == "REFUTED", told(builder).why

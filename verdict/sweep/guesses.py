@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,14 @@ Guess = tuple[Ids, Ids]
 """Positions (flat) in what a step makes, and the single-device elements that may be there."""
 
 
+class Maker(NamedTuple):
+    """A parallel step: its operator, the elements that it reads, and, as bits, the single-device steps above these."""
+
+    op: str
+    reads: Sequence[Ids]
+    above: int
+
+
 @dataclass(slots=True)
 class Guesses:
     """For outputs of parallel steps, what they may be; `refused` are those with no proof.
@@ -44,23 +53,24 @@ class Guesses:
     usual: Catalogue | None = None
 
     def of(
-        self, step: int, output: int, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]
+        self, step: int, output: int, arrays: list[Array], follower: Follower, maker: Maker
     ) -> Guess | None:
-        """The likeliest guess that is not refused: what an operator `op` makes as well, before what others make, and
-        what it makes of the elements that are read, before what it makes of others. On large numbers sqrt(x) and
-        sqrt(x) + 1e-8 look the same; what is equal, but made of other elements, may take long to be proved.
+        """The likeliest guess that is not refused: what its operator makes as well, before what others make, what it
+        makes of the elements that are read, before what it makes of others, and what is computed from all that the step
+        is computed from, before what lacks more of it. On large numbers sqrt(x) and sqrt(x) + 1e-8 look the same; what
+        is equal, but made of other elements, may take long to be proved; what a clamp lets through is what it reads.
         """
         place = (step, output)
         kind, found = self.known.get(place, (0, ()))
         left = self._left(place, found)
         kinds = _OF_CONSTANTS if not left and is_steady(arrays) else _KINDS
         while not left and kind < len(kinds):
-            found = kinds[kind](self, arrays, follower, op, reads)
+            found = kinds[kind](self, arrays, follower, maker)
             kind, left = kind + 1, self._left(place, found)
             self.known[place] = kind, found
         if len(left) < 2:
             return left[0] if left else None
-        return min(left, key=lambda guess: self._apart(guess[1], follower, op, reads))
+        return min(left, key=lambda guess: self._apart(guess[1], follower, maker))
 
     def nothing(self, step: int, output: int, arrays: list[Array], follower: Follower) -> Guess | None:
         """Zeros, where an output is zero but for rounding: the gradient of a maximum that a softmax is shifted by."""
@@ -69,30 +79,33 @@ class Guesses:
         ids = np.full(arrays[0].size, follower.elements.constant(Fraction(0)), dtype=np.int64)
         return None if (step, output, ids.tobytes()) in self.refused else (np.arange(ids.size), ids)
 
-    def _apart(self, ids: Ids, follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[bool, int]:
-        """Whether the single-device step that makes the first of some elements has another operator than `op`, and in
-        how many places it reads none of the elements that are read there.
+    def _apart(self, ids: Ids, follower: Follower, maker: Maker) -> tuple[bool, int, int]:
+        """Whether the single-device step that makes the first of some elements has another operator, in how many places
+        it reads none of the elements that are read there, and how many steps above these are not above it.
         """
         block = follower.elements.of(int(ids[0]))
-        if block.kind is not Kind.SINGLE or self.single.flow.steps[block.owner].op != op:
-            return True, len(reads)
+        if block.kind is not Kind.SINGLE:
+            return True, len(maker.reads), maker.above.bit_count()
+        lacks = (maker.above & ~(self.single.above[block.owner] | 1 << block.owner)).bit_count()
+        if self.single.flow.steps[block.owner].op != maker.op:
+            return True, len(maker.reads), lacks
         own = self.single.reads[block.owner]
-        return False, sum(not np.isin(*pair).any() for pair in zip(reads, own, strict=False))
+        return False, sum(not np.isin(*pair).any() for pair in zip(maker.reads, own, strict=False)), lacks
 
     def _left(self, place: tuple[int, int], found: tuple[Guess, ...]) -> list[Guess]:
         return [guess for guess in found if (*place, guess[1].tobytes()) not in self.refused]
 
-    def _boxes(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _boxes(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """Regions of single-device arrays."""
         everywhere = np.arange(arrays[0].size)
         return tuple((everywhere, box.ravel()) for box in self.catalogue.boxes(arrays))
 
-    def _padded(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _padded(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """Regions of single-device arrays with a constant behind or in front of them."""
         everywhere, constants = np.arange(arrays[0].size), _constants(arrays, follower)
         return tuple((everywhere, ids.ravel()) for ids in padded(self.catalogue, arrays, constants))
 
-    def _steady(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _steady(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """Constants, where all elements are some that are looked at.
 
         Truth values and counts are never guessed to be others, but for one that stands alone (`_alone`): too many are
@@ -101,7 +114,7 @@ class Guesses:
         ids = _constants(arrays, follower)
         return ((np.arange(ids.size), ids),) if (ids >= 0).all() else ()
 
-    def _alone(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _alone(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """A number that stands alone, as a count of all targets that are not passed over does. What is divided by it
         would else be as many cases as there are choices of these.
         """
@@ -109,19 +122,19 @@ class Guesses:
             return ()
         return tuple((np.zeros(1, dtype=np.int64), ids) for ids in self.catalogue.alone(arrays))
 
-    def _elements(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _elements(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """Single-device elements, each by itself."""
         if not self._has_partner(arrays, greatest(arrays[0])):
             return ()
         return tuple((np.arange(arrays[0].size), ids) for ids in self._each(arrays, follower))
 
-    def _multiples(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _multiples(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """Multiples of single-device elements: of a region of them, or of each by itself."""
         scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             boxes = list(self.catalogue.boxes(parts))
             if boxes:
-                base = min(boxes, key=lambda box: self._apart(box.ravel(), follower, op, reads))
+                base = min(boxes, key=lambda box: self._apart(box.ravel(), follower, maker))
                 every = np.arange(arrays[0].size)
                 return ((every, multiple(self.single, follower.elements, base, factor).ravel()),)
         for factor, parts in scaled:
@@ -132,7 +145,7 @@ class Guesses:
                 return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
 
-    def _usual(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+    def _usual(self, arrays: list[Array], follower: Follower, maker: Maker) -> tuple[Guess, ...]:
         """Regions of single-device arrays, by the seeds without numbers that the plans name: where such a number, a
         divisor, makes one score of a softmax far greater than all others, its gradient is what rounding leaves of it.
         """

@@ -14,10 +14,10 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.guesses import Guess, Guesses, beside, by_reads, by_scaled_reads, is_steady
+from verdict.sweep.guesses import Guess, Guesses, Maker, beside, by_reads, by_scaled_reads, is_steady
 from verdict.sweep.noise import is_flat, is_noise, rounded
 from verdict.sweep.parts import Parts, by_parts, is_part
-from verdict.sweep.trace import Trace
+from verdict.sweep.trace import Trace, above
 
 Outputs = tuple[Ids | None, ...]
 
@@ -107,6 +107,7 @@ def follow_parallel(
         progress(number, len(flow.steps), "steps")
         reads = tuple(present(trace, value) for value in step.inputs)
         trace.reads.append(reads)
+        trace.above.append(_above(trace, reads, parts))
         key = key_of_reads(follower, step, reads)
         outputs: Outputs | None = _same(met.get(key), step)
         if outputs is not None and key in makers:
@@ -133,6 +134,14 @@ def follow_parallel(
     return found
 
 
+def _above(trace: Trace, reads: tuple[Ids, ...], parts: Parts) -> int:
+    """The single-device steps from which some elements of the parallel flow are computed, as bits."""
+    found = above(parts.single, reads, parts.elements)
+    for block in (block for ids in reads for block in parts.elements.blocks_of(ids)):
+        found |= trace.above[block.owner] if block.kind is Kind.PARALLEL else 0
+    return found
+
+
 def _guessed(
     number: int, step: Step, reads: tuple[Ids, ...], values: list[list[Array | None]], follower: Follower,
     guesses: Guesses, parts: Parts,
@@ -155,7 +164,8 @@ def _guessed(
         if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
             noise, guess = rounded(arrays), None
             if not ids.size or noise.size < ids.size:
-                guess = guesses.of(number, position, arrays, follower, step.op, reads)
+                maker = Maker(step.op, reads, parts.parallel.above[number])
+                guess = guesses.of(number, position, arrays, follower, maker)
             told = _told(guess, step.op, reads, noise, parts)
             if told and (number, position, told[1].tobytes()) not in guesses.refused:
                 guess = told

@@ -22,7 +22,7 @@ class Trace:
     """One flow. ids: the elements of each value, as far as it has come. reads: of each step, what it reads.
 
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
-    above: for each single-device step, as bits, the steps from which what it reads is computed.
+    above: for each step, as bits, the single-device steps from which what it reads is computed.
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
     be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
     those of them of which a later step may make numbers again. doubtful: the given tensors that need not hold numbers.

@@ -1,6 +1,7 @@
-"""The logarithm of the gamma function, its derivative, and the inverse of the error function.
+"""The logarithm of the gamma function, its derivatives, and the inverse of the error function.
 
     lgamma  y = log |gamma(x)|     digamma  its derivative     erfinv  the number of which x is erf
+    polygamma  digamma, derived n times
 
 On terms they are unknown functions, which have no value where gamma has a pole, and no inverse where |x| is 1 or more.
 """
@@ -15,11 +16,14 @@ import numpy as np
 
 from verdict.ops import elements, numbers
 from verdict.ops.aten.elementwise import each
+from verdict.ops.aten.form import REQUIRED
 from verdict.ops.rule import Array, OpRule
 from verdict.ops.types import floats
 from verdict.outcome import Assumption
 
-GAMMA = Assumption("gamma-uninterpreted", "lgamma, digamma and erfinv are unknown functions, the same on both sides")
+GAMMA = Assumption(
+    "gamma-uninterpreted", "lgamma, its derivatives and erfinv are unknown functions, the same on both sides"
+)
 POLE = "not a pole of gamma"
 """An unknown function that is zero where gamma has no value."""
 
@@ -54,5 +58,14 @@ def _rule(name: str, formula: str, function: Callable[..., Any]) -> OpRule:
 RULES: tuple[OpRule, ...] = (
     _rule("lgamma", "y = log |gamma(x)|", lambda x: _elementwise(lambda value: _derivative(0, value), x)),
     _rule("digamma", "y = the derivative of lgamma", lambda x: _elementwise(lambda value: _derivative(1, value), x)),
+    each(
+        "aten.polygamma",
+        "self",
+        "y = digamma, derived n times",
+        lambda x, n: _elementwise(lambda value: _derivative(n + 1, value), x),
+        {"n": REQUIRED},
+        assumptions=(GAMMA,),
+        types=floats,
+    ),
     _rule("erfinv", "y = the number of which x is erf", lambda x: _elementwise(_inverse, x)),
 )

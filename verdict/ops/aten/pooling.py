@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from verdict.graph import Shape
 from verdict.ops import elements, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.domain import Integers
+from verdict.ops.elements import MINUS_INFINITY, is_number
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import make_axes
@@ -110,10 +112,28 @@ def _unpool_axes(args: Arguments) -> Axes:
     return _axes(args, [made, args["self"], *indices], [args["self"]])
 
 
-def _hits(flat: Array, window: Sequence[int]) -> tuple[Array, Array]:
-    """Of each row: [the greatest is this element] of the window's elements, and the place of the greatest."""
-    hits = numbers.chosen(flat[:, window], 1, numbers.descending, "ranked", ())
-    return hits[:, 0], numbers.matmul(hits, np.asarray(window, dtype=object)[:, None])[:, 0, 0]
+def _hits(rows: Array, window: Sequence[int]) -> tuple[Array, Array]:
+    """Of each row of a window: [the greatest is this element], and the place of the greatest."""
+    if numbers.has_terms(rows):
+        hits = numbers.zeros(rows, rows.shape)
+        for hit, row in zip(hits, rows, strict=True):
+            there = _in_question(row)
+            hit[there] = numbers.chosen(row[None, there], 1, numbers.descending, "ranked", ())[0, 0]
+    else:
+        hits = numbers.chosen(rows, 1, numbers.descending, "ranked", ())[:, 0]
+    return hits, numbers.matmul(hits[:, None], np.asarray(window, dtype=object)[:, None])[:, 0, 0]
+
+
+def _in_question(row: Array) -> Sequence[int]:
+    """The places that may hold the greatest: minus infinity is no more of a window than what lies outside of x."""
+    some = [place for place, value in enumerate(row) if not (is_number(value) and value == MINUS_INFINITY)]
+    solid = bool(some) and all(is_number(row[place]) or getattr(row[place], "total", False) for place in some)
+    return some if solid else range(len(row))
+
+
+def _left(hit: Any, value: Any) -> Any:
+    """hit * value: of minus infinity that is not the greatest nothing is left."""
+    return 0 if is_number(hit) and is_number(value) and not hit and value == MINUS_INFINITY else hit * value
 
 
 def _max(args: Arguments) -> tuple[Array, Array]:
@@ -121,8 +141,9 @@ def _max(args: Arguments) -> tuple[Array, Array]:
     flat, found = _flat(args)
     values, places = (numbers.zeros(x, (len(flat), len(found))) for _ in range(2))
     for p, window in enumerate(found):
-        hits, places[:, p] = _hits(flat, window)
-        values[:, p] = numbers.matmul(hits[:, None], flat[:, window, None])[:, 0, 0]
+        hits, places[:, p] = _hits(rows := flat[:, window], window)
+        chosen = numbers.each(_left, hits, rows) if numbers.of_objects(x) else numbers.amax(rows, 1)
+        values[:, p] = numbers.total(chosen, (1,))[:, 0]
     made = _made(_windows(args, x.shape[-2:]), x.shape)
     return values.reshape(made), places.reshape(made)
 
@@ -154,11 +175,11 @@ def _of_pooling(args: Arguments, at: Array) -> Array | None:
     Of such a place is known what no arithmetic of it tells: it is one of the window's.
     """
     flat, found = _flat(args)
-    if not at.size or len(found) != at.shape[1] or not elements.same(at[0, 0], _hits(flat[:1], found[0])[1][0]):
+    if len(found) != at.shape[1]:
         return None
     made = numbers.zeros(flat, (*at.shape, flat.shape[1]))
     for p, window in enumerate(found):
-        made[:, p, window], places = _hits(flat, window)
+        made[:, p, window], places = _hits(flat[:, window], window)
         if not all(map(elements.same, at[:, p], places)):
             return None
     return made
