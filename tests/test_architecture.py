@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "beside": {"child"},
     "workers": {"child", "limits", "outcome"},
     "semantics": {"errors", "graph", "comparison", "ops"},
-    "reduction": {"errors", "graph", "comparison", "ops", "solver", "semantics"},
+    "reduction": {"errors", "graph", "comparison", "ops", "semantics"},
     "inputs": {"errors", "graph", "ops", "semantics"},
     "concrete": {"errors", "graph", "comparison", "ops", "semantics", "reduction", "inputs"},
     "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "semantics", "reduction", "inputs"},

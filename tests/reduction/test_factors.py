@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from verdict.ops import RULES
 from verdict.reduction.factors import Factors, Piece
 from verdict.reduction.scales import ORDER, Scales
-from verdict.reduction.uneven import least_alike
+from verdict.reduction.uneven import few_alike
 
 SIZES = st.integers(1, 24)
 SHAPES = st.lists(SIZES, min_size=1, max_size=3)
@@ -33,13 +33,16 @@ def test_parts_without_a_common_divisor_stay_a_whole():
     assert [scales.small(x, 1001, at) for at in (0, 500, 501, 1001)] == [0, 3, 4, 7]
 
 
-def test_an_axis_that_is_counted_along_stays_even():
+def test_an_axis_of_which_a_part_is_counted_and_the_whole_stays_even():
     factors = Factors()
-    x = factors.new()
+    x, y = factors.new(), factors.new()
     scales = Scales(factors)
-    scales.cut(x, 1001, (501,))
-    scales.even(x)
+    for axis in (x, y):
+        scales.cut(axis, 1001, (501,))
+        scales.even(axis, 1001)
+    scales.even(x, 501)
     assert [scales.small(x, 1001, at) for at in (501, 1001)] == [501, 1001]
+    assert scales.small(y, 1001, 1001) < 10
 
 
 def test_chunks_of_a_whole_stay_its_chunks():
@@ -58,7 +61,7 @@ NUMBERS = st.sets(st.integers(1, 60000), min_size=1, max_size=6)
 @given(NUMBERS, st.integers(1, 3))
 @settings(max_examples=100, deadline=None)
 def test_what_numbers_become_compares_and_adds_up_as_they_do(numbers, gap):
-    small = {0: 0, **least_alike(numbers, ORDER, gap, (), ())}
+    small = {0: 0, **few_alike(numbers, ORDER, gap, (), ())}
     sums = list(combinations_with_replacement(sorted(small), ORDER))
     signs = [_sign(sum(one) - sum(other)) for one, other in pairwise(sums)]
     assert signs == [_sign(_small_sum(one, small) - _small_sum(other, small)) for one, other in pairwise(sums)]

@@ -59,7 +59,7 @@ class Coordinates:
         self._leasts: list[tuple[Axis, int]] = []
         self._size: dict[int, int] = {}
         self._reduced: dict[tuple[object, ...], tuple[int, dict[str, int]]] = {}
-        self._even: set[int] = set()
+        self._even: set[Axis] = set()
         self._terms: list[tuple[int, int]] = []
         self._starts: list[int] = []
         self._from_start = True
@@ -229,8 +229,8 @@ class Coordinates:
         self.keep_axes(self._counted.get(logical, ()))
 
     def even(self, axes: Iterable[Axis]) -> None:
-        """Let all parts of axes shrink alike, or not at all."""
-        self._even.update(axis.variable for axis in axes)
+        """Let axes shrink alike."""
+        self._even.update(axes)
 
     def keep_axes(self, axes: Iterable[Axis]) -> None:
         """Keep the sizes of axes."""
@@ -269,8 +269,8 @@ class Coordinates:
                 scales.cut(variable, max(size, coordinate), (coordinate, size))
         for axis, least in self._leasts:
             scales.least(axis.variable, axis.size, least)
-        for variable in self._even:
-            scales.even(variable)
+        for axis in self._even:
+            scales.even(*axis)
         for variable, terms in self._terms:
             scales.added(variable, terms)
         met: dict[int, Counter[int]] = {}

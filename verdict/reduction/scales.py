@@ -10,7 +10,7 @@ from math import gcd
 
 from verdict.comparison import Fault, Faulty
 from verdict.reduction.factors import Factors, Piece
-from verdict.reduction.uneven import least_alike
+from verdict.reduction.uneven import few_alike
 
 MOST_EVEN = 16
 """So many elements a factor may keep, or have, and stay even."""
@@ -32,7 +32,7 @@ class Scales:
         self._least: dict[int, set[tuple[int, int]]] = {}
         self._between: dict[int, int] = {}
         self._chunks: dict[int, set[tuple[int, int, int]]] = {}
-        self._even: set[int] = set()
+        self._even: dict[int, set[int]] = {}
         self._terms: dict[int, int] = {}
         self._moved: dict[int, int] = {}
         self._known: dict[int, Fraction | Mapping[int, int]] = {}
@@ -65,9 +65,10 @@ class Scales:
     def _point(self, factor: int, coordinate: int) -> None:
         self._points.setdefault(self._factors.find(factor), set()).add(coordinate)
 
-    def even(self, variable: int) -> None:
-        """Let all parts of a dimension shrink alike, or not at all."""
-        self._even.update(self._factors.leaves(variable))
+    def even(self, variable: int, size: int) -> None:
+        """Let all dimensions of which this is said shrink alike, if they are of several sizes, or not at all."""
+        for piece in self._factors.pieces(variable, size):
+            self._even.setdefault(self._factors.find(piece.factor), set()).add(piece.size)
 
     def added(self, variable: int, terms: int) -> None:
         """So many coordinates of an axis, and numbers that are added to them, make one that is compared with bounds."""
@@ -85,7 +86,7 @@ class Scales:
     def _is_odd(self, root: int) -> bool:
         points = self._points[root]
         most = max(points) * self._scale(root, gcd(*points))
-        return most > MOST_EVEN and not self._factors.frozen(root) and root not in self._even
+        return most > MOST_EVEN and not self._factors.frozen(root) and len(self._even.get(root, ())) < 2
 
     def chunk(self, variable: int, size: int, step: int, count: int) -> None:
         """A dimension of `size` elements is cut into `count` pieces of `step`, of which the last has what is left."""
@@ -158,7 +159,7 @@ class Scales:
         order = max(ORDER, 2 * terms - 1, terms + self._moved.get(root, 0))
         gap = self._between.get(root, 1) + self._grow
         leasts = {(size, least + self._grow) for size, least in self._least.get(root, set())}
-        uneven = least_alike(points, order, gap, leasts, self._chunks.get(root, set()))
+        uneven = few_alike(points, order, gap, leasts, self._chunks.get(root, set()))
         most = max(points)
         return scale if uneven is None or 2 * uneven[most] > most * scale else uneven
 

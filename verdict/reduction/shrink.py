@@ -67,7 +67,8 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     for index, (axis, columns) in binding.batch.items():
         size = single.logicals[index].shape[axis]
         scales.cut(one.dims[index][axis], size, (size // columns,))
-        scales.even(one.dims[index][axis])
+        scales.even(one.dims[index][axis], size)
+        scales.even(one.dims[index][axis], size // columns)
     two.constrain_shards(scales)
     for side, own in zip((one, two), visits, strict=True):
         for root, times in moved(side.coordinates, factors, own, scales.odd()).items():

@@ -216,7 +216,8 @@ class Side:
                 whole = self.plan.logicals[tensor.logical].shape[axis] * replicas
                 start, stop = tensor.region[axis]
                 scales.cut(self.dims[tensor.logical][axis], whole, (start * replicas, stop - start))
-                scales.even(self.dims[tensor.logical][axis])
+                scales.even(self.dims[tensor.logical][axis], whole)
+                scales.even(self.dims[tensor.logical][axis], stop - start)
 
     def small(self, scales: Scales) -> Small:
         """The plan at these scales."""

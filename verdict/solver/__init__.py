@@ -5,7 +5,6 @@ from verdict.solver.check import check
 from verdict.solver.confirm import confirm
 from verdict.solver.decide import decide, put_anew
 from verdict.solver.errors import InternalError, SolverError
-from verdict.solver.least import least_whole
 from verdict.solver.obligation import Goal, Obligation
 from verdict.solver.plain import PlainTerms
 from verdict.solver.proofs import Proofs
@@ -34,7 +33,6 @@ __all__ = [
     "constants",
     "decide",
     "installed",
-    "least_whole",
     "put_anew",
     "question",
 ]
