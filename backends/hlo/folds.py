@@ -48,10 +48,13 @@ class Window(NamedTuple):
 
 
 def is_of_one_operator(at: At) -> bool:
-    """Whether an instruction is a reduction of one array by a single operator, for which there are rules."""
+    """Whether an instruction is a reduction of one array by a single operator, for which there are rules: those by
+    "and" and "or" are of truth values, not of the bits of integers.
+    """
     found = at.module.computations.get(at.each.attrs.get("to_apply", "").lstrip("%"))
     how = None if found is None else reducer_of(found)
-    return at.each.opcode == "reduce" and len(at.operands) == 2 and how not in (None, ASSIGN)
+    bitwise = how in OF_TRUTHS and at.operands[:1] and at.operands[0].dtype != "bool"
+    return at.each.opcode == "reduce" and len(at.operands) == 2 and how not in (None, ASSIGN) and not bitwise
 
 
 def folded(at: At, evaluate: Evaluate) -> Found:
@@ -170,7 +173,7 @@ def _windows(
     windows = windows_of(at, len(shape))
     if tuple(one.made(n) for one, n in zip(windows, arrays[0].shape, strict=True)) != shape:
         raise Refused(f"its shape {list(shape)} is not that of its window")
-    _require_few(prod(one.size for one in windows))
+    require_few(prod(one.size for one in windows))
     whole = [padded(at, x, value, windows) for x, value in zip(arrays, begin, strict=True)]
     for place in product(*(range(one.size) for one in windows)):
         yield tuple(taken(at, x, place, windows, shape) for x in whole)
@@ -183,7 +186,7 @@ def _rows(at: At, arrays: Sequence[Leaf], shape: tuple[int, ...]) -> Iterator[tu
         raise Refused(f"dimensions {list(dims)} are none of {list(size)}")
     if tuple(n for dim, n in enumerate(size) if dim not in dims) != shape:
         raise Refused(f"its shape {list(shape)} is not what is left of {list(size)}")
-    _require_few(prod(size[dim] for dim in dims))
+    require_few(prod(size[dim] for dim in dims))
     for place in product(*(range(size[dim]) for dim in dims)):
         at_dim = dict(zip(dims, place, strict=True))
         starts = tuple(at_dim.get(dim, 0) for dim in range(len(size)))
@@ -193,7 +196,8 @@ def _rows(at: At, arrays: Sequence[Leaf], shape: tuple[int, ...]) -> Iterator[tu
         yield tuple(emit(at, "reshape", (emit(at, "slice", (x,), row, **cut),), shape, size=shape) for x in arrays)
 
 
-def _require_few(pieces: int) -> None:
+def require_few(pieces: int) -> None:
+    """Raise Refused where too many pieces are joined."""
     if pieces > MOST_PIECES:
         raise Refused(f"it joins {pieces} pieces, the most is {MOST_PIECES}")
 

@@ -17,6 +17,7 @@ from verdict.backends.hlo.induction import Induction
 from verdict.backends.hlo.instruction import At, named
 from verdict.backends.hlo.opcodes import lowered
 from verdict.backends.hlo.ordering import ordered
+from verdict.backends.hlo.pooling import selected
 from verdict.backends.hlo.probe import Probe
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
 from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked
@@ -100,6 +101,8 @@ class Device:
             return folded(at, self._evaluated)
         if at.each.opcode == "convolution":
             return convolved(at)
+        if at.each.opcode == "select-and-scatter":
+            return selected(at)
         if at.each.opcode in ("topk", "sort"):
             return ordered(at)
         if at.each.opcode in COLLECTIVES:

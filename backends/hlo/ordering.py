@@ -33,7 +33,10 @@ def _several(at: At, op: str, **attrs: object) -> tuple[Made, ...]:
     values = [Value(each.dims, DTYPES[each.dtype]) for each in known]
     if len(values) < len(shapes):
         raise Refused("what it makes has a type without a meaning here")
-    return at.recording.emit_several(op, at.operands, values, named(at.each), attrs)
+    made = at.recording.emit_several(op, at.operands, values, named(at.each), attrs)
+    of = [at.recording.span(operand) for operand in at.operands]
+    spans = of if op == "hlo.sort" else [of[0], (0, at.operands[0].shape[-1] - 1)]
+    return tuple(at.recording.given(*pair) for pair in zip(made, spans, strict=True))
 
 
 def _descending(computation: Computation) -> bool:

@@ -134,6 +134,22 @@ CASES = {
         ),
         (X,),
     ),
+    "the gradient of windows": (
+        jax.grad(
+            lambda x: sum(
+                jnp.sum(Y[: h.shape[0], : h.shape[1]] * h)
+                for h in (
+                    lax.reduce_window(jnp.round(x), -jnp.inf, lax.max, (2, 2), (2, 2), "VALID"),
+                    lax.reduce_window(x, -jnp.inf, lax.max, (3, 2), (2, 1), ((1, 1), (0, 1))),
+                )
+            )
+        ),
+        (Y * 3,),
+    ),
+    "a gradient with equal elements": (
+        jax.grad(lambda x: jnp.sum(lax.reduce_window(x, -jnp.inf, lax.max, (2, 3), (1, 2), "VALID") ** 2)),
+        (np.round(Y * 2),),
+    ),
     "convolution": convolution("SAME", (2, 1)),
     "convolution, dilated": convolution(((1, -1), (2, 0)), (1, 2), (2, 1), (1, 2)),
     "convolution in groups of features": convolution("VALID", (1, 1), groups=2),
