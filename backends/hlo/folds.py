@@ -48,10 +48,13 @@ class Window(NamedTuple):
 
 
 def is_of_one_operator(at: At) -> bool:
-    """Whether an instruction is a reduction of one array by a single operator, for which there are rules."""
+    """Whether an instruction is a reduction of one array by a single operator, for which there are rules: those by
+    "and" and "or" are of truth values, not of the bits of integers.
+    """
     found = at.module.computations.get(at.each.attrs.get("to_apply", "").lstrip("%"))
     how = None if found is None else reducer_of(found)
-    return at.each.opcode == "reduce" and len(at.operands) == 2 and how not in (None, ASSIGN)
+    bitwise = how in OF_TRUTHS and at.operands[:1] and at.operands[0].dtype != "bool"
+    return at.each.opcode == "reduce" and len(at.operands) == 2 and how not in (None, ASSIGN) and not bitwise
 
 
 def folded(at: At, evaluate: Evaluate) -> Found:

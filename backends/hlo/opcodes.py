@@ -13,6 +13,7 @@ from verdict.backends.hlo.text import DTYPES, split
 from verdict.backends.hlo.values import Known, Leaf, Refused, array_of, whole
 from verdict.backends.hlo.windows import dynamic_slice, dynamic_update_slice, gather, scatter
 from verdict.backends.torch.trace import Value
+from verdict.ops.domain import of_type
 
 ELEMENTWISE = frozenset(
     {
@@ -200,7 +201,18 @@ def _dot(at: At) -> Leaf:
     if "sparsity" in at.each.attrs or at.each.attrs.get("algorithm", "dot_f32_f32_f32") != "dot_f32_f32_f32":
         raise Refused("its algorithm or sparsity has no rule")
     attrs: dict[str, Any] = {name: at.numbers(key) for name, key in keys.items()}
-    return at.emit("hlo.dot", **attrs)
+    return at.emit("hlo.dot", tuple(_widened(at, operand) for operand in at.operands), **attrs)
+
+
+def _widened(at: At, operand: Leaf) -> Leaf:
+    """An operand of a product whose sums are integers of more bits than it has, as one of these."""
+    dtype = DTYPES[array_of(at.each).dtype]
+    own, due = of_type(operand.dtype), of_type(dtype)
+    ends = () if own is None else (own.low, own.high)
+    if dtype == operand.dtype or due is None or not all(end is not None and due.holds(end) for end in ends or (None,)):
+        return operand
+    attrs = {"dtype": dtype, "saturate": False}
+    return at.recording.emit("hlo.convert", (operand,), Value(operand.shape, dtype), named(at.each), attrs)
 
 
 def _reduce(at: At) -> Leaf:

@@ -13,6 +13,7 @@ from verdict.backends.torch.trace import Step, Tape, Value
 from verdict.errors import ShapeError
 from verdict.ops import RULES
 from verdict.ops.domain import of_type
+from verdict.ops.types import kind
 
 EXACT, MOST_EXACT = frozenset({"float32", "float64"}), 1 << 23
 """Types in which sums of whole numbers up to a greatest one are whole numbers."""
@@ -141,7 +142,7 @@ class Recording:
         self, op: str, operands: tuple[Leaf, ...], values: Sequence[Value], name: str, attrs: dict[str, Any]
     ) -> tuple[Made, ...]:
         """The arrays that an operator makes of values. Raises Refused."""
-        _require_fit(op, operands, tuple(shape for shape, _ in values), attrs)
+        _require_fit(op, operands, values, attrs)
         inputs = [self.number(operand) for operand in operands]
         numbers = self.tape.emit(op, inputs, tuple(values), attrs, name)
         return tuple(Made(number, *value) for number, value in zip(numbers, values, strict=True))
@@ -152,7 +153,7 @@ class Recording:
         made = _computed(op, operands, shape, dtype, attrs)
         if made is not None:
             return made
-        _require_fit(op, operands, (shape,), attrs)
+        _require_fit(op, operands, (value,), attrs)
         inputs = [self.number(operand) for operand in operands]
         number = self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0]
         span = span_of(op, [self.span(operand) for operand in operands], dtype)
@@ -213,7 +214,7 @@ def _computed(
     arrays = [operand.array for operand in operands if isinstance(operand, Known)]
     if len(arrays) < len(operands):
         return None
-    _require_fit(op, operands, (shape,), attrs)
+    _require_fit(op, operands, (Value(shape, dtype),), attrs)
     try:
         (made,) = RULES[op].forward([array.astype(object) for array in arrays], attrs)
         return Known(wrapped(np.asarray(made, dtype=object), dtype), dtype)
@@ -221,8 +222,9 @@ def _computed(
         return None
 
 
-def _require_fit(op: str, operands: tuple[Leaf, ...], due: tuple[tuple[int, ...], ...], attrs: dict[str, Any]) -> None:
-    """An instruction's shapes must be what its operator makes."""
+def _require_fit(op: str, operands: tuple[Leaf, ...], values: Sequence[Value], attrs: dict[str, Any]) -> None:
+    """An instruction's shapes and types must be what its operator makes."""
+    due = tuple(shape for shape, _ in values)
     try:
         made = RULES[op].axes([operand.shape for operand in operands], attrs).output_shapes
     except ShapeError as error:
@@ -230,3 +232,8 @@ def _require_fit(op: str, operands: tuple[Leaf, ...], due: tuple[tuple[int, ...]
     if tuple(made) != due:
         named = [" and ".join(str(list(shape)) for shape in shapes) for shapes in (due, made)]
         raise Refused(f"its shape is {named[0]} where its operands make {named[1]}")
+    allowed = RULES[op].types([kind(operand.dtype) for operand in operands], attrs)
+    for place, (_, dtype) in enumerate(values):
+        known = allowed[min(place, len(allowed) - 1)]
+        if known is not None and kind(dtype) not in known:
+            raise Refused(f"it makes {dtype} where {op} makes {' or '.join(sorted(known))} of its operands")
