@@ -24,6 +24,10 @@ MOST_SUMS = 8_000
 """So many sums take a fraction of a second: those of three of 34 numbers, or of five of 12."""
 BASES = 3
 """Of how many numbers the others are taken for multiples: of those that leave the fewest rests, and of the greatest."""
+BEYOND = 4
+"""How often as far as sums of rests reach a multiple may be: beyond that, sums compare as they do there."""
+MOST_UNITS = 1_000
+"""More multiples are not tried: what is left would be too long to be worth it."""
 DEEPEST = 4
 """How often rests have rests: of ranks, microbatches and paddings each leaves one."""
 
@@ -78,22 +82,14 @@ def _of_multiples(numbers: tuple[int, ...], base: int, wanted: Wanted, deep: int
     small = _found(rests, wanted._replace(leasts=leasts, chunks=()), deep - 1) if rests else {}
     if small is None:
         return None
-
     signed = {0: 0, **small, **{-rest: -of for rest, of in small.items()}}
     parts = {number: _split(number, base) for number in numbers}
-
-    def of(unit: int) -> dict[int, int]:
-        return {number: times * unit + signed[rest] for number, (times, rest) in parts.items()}
-
-    low, high = 0, 1
-    while high <= base and not _fits(of(high), wanted):
-        low, high = high, 2 * high
-    if high > base:
+    far = max((wanted.gap, *small.values(), *(min(pair) for pair in wanted.leasts)))
+    units = range(1, min(base, BEYOND * wanted.order * far) + 1)
+    if len(units) > MOST_UNITS:
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _fits(of(middle), wanted) else (middle, high)
-    return of(high)
+    each = ({number: times * unit + signed[rest] for number, (times, rest) in parts.items()} for unit in units)
+    return next((found for found in each if _fits(found, wanted)), None)
 
 
 def _fits(small: Mapping[int, int], wanted: Wanted) -> bool:
