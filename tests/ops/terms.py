@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from statistics import NormalDist
 
 import mpmath
@@ -35,9 +36,7 @@ OPAQUE = {
     "erfinv": lambda x: NormalDist().inv_cdf((1 + x) / 2) / math.sqrt(2),
     "not a pole of gamma": lambda x: 1.0,
     "lgamma derived 0 times": math.lgamma,
-    "lgamma derived 1 times": lambda x: mpmath.fp.psi(0, x),
-    "lgamma derived 2 times": lambda x: mpmath.fp.psi(1, x),
-    "lgamma derived 3 times": lambda x: mpmath.fp.psi(2, x),
+    **{f"lgamma derived {order} times": partial(mpmath.fp.psi, order - 1) for order in range(1, 9)},
     "atan2": math.atan2,
     "atan2 at 1": lambda x, y: math.atan2(y, x),
     "step": lambda x: float(x > 0),

@@ -1,4 +1,4 @@
-"""Tables that integers name rows of shrink where all rows are alike, or all but the first, and else keep their rows."""
+"""Tables that integers name rows of shrink where all rows are alike, or all but one, and else keep their rows."""
 
 import pytest
 
@@ -21,12 +21,19 @@ GIVEN = "g input [2000, 300]\n  y activation [7000, 300]"
 CASES = {
     "no class is ignored": (SCORED, FORWARD.format(-100), True),
     "the first class is ignored": (SCORED, FORWARD.format(0), True),
-    "another class is ignored": (SCORED, FORWARD.format(3), False),
+    "another class is ignored": (SCORED, FORWARD.format(3), True),
+    "no class is ignored that there is": (SCORED, FORWARD.format(7001), True),
     "no row is padding": (GIVEN, GRADIENT.format(-1), True),
     "the first row is padding": (GIVEN, GRADIENT.format(0), True),
-    "another row is padding": (GIVEN, GRADIENT.format(3), False),
+    "another row is padding": (GIVEN, GRADIENT.format(3), True),
+    "the last row is padding": (GIVEN, GRADIENT.format(6999), True),
     "rows": ("y activation [2000, 300]", "aten.index.Tensor(w, t) indices_count=1", True),
     "columns": ("y activation [2000, 2000]", 'aten.index.Tensor(x, t) indices_count=2 absent=("indices.0",)', False),
+    "rows, and one is told": (
+        "m activation bool [2000]\n  y activation [2000, 300]\n  m = aten.eq.Scalar(t) other=5000",
+        "aten.index.Tensor(w, t) indices_count=1",
+        True,
+    ),
     "rows, and the first is told": (
         "m activation bool [2000]\n  y activation [2000, 300]\n  m = aten.eq.Scalar(t) other=0",
         "aten.index.Tensor(w, t) indices_count=1",
@@ -36,7 +43,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rows_shrink_where_all_but_the_first_are_alike(name):
+def test_rows_shrink_where_all_but_one_are_alike(name):
     more, made, shrinks = CASES[name]
     text = PLAN.format(more=more, made=made)
     text = text.replace("y = aten.nll", "y, n = aten.nll")
@@ -78,3 +85,12 @@ def test_rows_beside_the_first_are_left_wherever_rows_are_cut():
     assert verdict(whole, whole) == "PROVED"
     assert verdict(whole, nothing) == "REFUTED"
     assert verdict(whole, other) == "REFUTED"
+
+
+@pytest.mark.parametrize("row", [0, 3, 6998])
+@pytest.mark.parametrize(("made", "more"), [(GRADIENT, GIVEN), (FORWARD, SCORED)], ids=["padding", "ignored"])
+def test_the_row_beside_one_that_is_apart_is_another_one(row, made, more):
+    texts = (PLAN.format(more=more, made=made.format(at)) for at in (row, row + 1))
+    one, other = (text.replace("y = aten.nll", "y, n = aten.nll") for text in texts)
+    assert verdict(one, one) == "PROVED"
+    assert verdict(one, other) == "REFUTED"

@@ -1,4 +1,4 @@
-"""The first of thousands of words is padding: its row gets no gradient, and a loss passes over it. Ranks share rows."""
+"""One of thousands of words is padding: its row gets no gradient, and a loss passes over it. Ranks share rows."""
 
 import torch
 import torch.distributed as dist
@@ -37,14 +37,34 @@ def build_single(ctx):
     return program(TOKENS)
 
 
+def build_last_single(ctx):
+    return program(TOKENS, padding=VOCABULARY - 1, ignored=VOCABULARY - 1)
+
+
+def build_last(ctx):
+    return parallel(ctx, at=VOCABULARY - 1)
+
+
+def build_last_padding(ctx):
+    """The last rank takes the word before for padding."""
+    return parallel(ctx, at=VOCABULARY - 1, padding=VOCABULARY - 2)
+
+
+def build_last_ignored(ctx):
+    """The last rank passes over the word before."""
+    return parallel(ctx, at=VOCABULARY - 1, ignored=VOCABULARY - 2)
+
+
 def build_fewer_single(ctx):
     return program(TOKENS, words=FEWER)
 
 
-def parallel(ctx, words=VOCABULARY, **last):
+def parallel(ctx, words=VOCABULARY, at=0, **last):
+    """at: the word that is padding. last: what is otherwise on the last rank."""
     rows = shard(0, ctx.rank, ctx.world)
     specs = {"ids": rows, "labels": rows}
-    return program(TOKENS // ctx.world, words=words, specs=specs, **(last if ctx.rank == ctx.world - 1 else {}))
+    own = {"padding": at, "ignored": at, **(last if ctx.rank == ctx.world - 1 else {})}
+    return program(TOKENS // ctx.world, words=words, specs=specs, **own)
 
 
 def build(ctx):

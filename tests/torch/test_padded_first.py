@@ -1,4 +1,4 @@
-"""The first of thousands of words is padding, for all ranks or for all but one."""
+"""The first of thousands of words is padding, or the last, for all ranks or for all but one."""
 
 from pathlib import Path
 
@@ -21,6 +21,20 @@ def test_a_vocabulary_that_begins_with_padding_is_proved():
 @pytest.mark.parametrize("name", WRONG)
 def test_another_word_that_a_rank_takes_for_padding_is_refuted(name):
     told = answers(FILE, PAIRS)[f"build_{name}"]
+    assert told.verdict == "REFUTED", told.why
+
+
+LAST = tuple((f"build_last{name}", "build_last_single") for name in ("", "_padding", "_ignored"))
+
+
+def test_a_vocabulary_that_ends_with_padding_is_proved():
+    told = answers(FILE, LAST)["build_last"]
+    assert told.verdict == "PROVED", told.why
+
+
+@pytest.mark.parametrize("builder", [builder for builder, _ in LAST[1:]])
+def test_the_word_before_that_a_rank_takes_for_padding_is_refuted(builder):
+    told = answers(FILE, LAST)[builder]
     assert told.verdict == "REFUTED", told.why
 
 

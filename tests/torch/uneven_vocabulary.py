@@ -1,5 +1,5 @@
 """A tied vocabulary that does not divide by the ranks: the last one holds fewer rows, and pads them to as many as the
-others have. What the padding scores is masked by minus infinity. And a large one, of which nothing need be padded.
+others have. What the padding scores is masked by minus infinity. Large ones, too, with padding and without.
 """
 
 import torch
@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from verdict.torch import Program, piece
 
-VOCABULARY, LARGE, WIDTH, TOKENS = 51, 4_000, 16, 8
+VOCABULARY, LARGE, ODD, WIDTH, TOKENS = 51, 4_000, 4_001, 16, 8
 
 
 class Copied(torch.autograd.Function):
@@ -59,6 +59,10 @@ def build_large_single(ctx):
     return build_single(ctx, LARGE)
 
 
+def build_odd_single(ctx):
+    return build_single(ctx, ODD)
+
+
 def parallel(ctx, masked=0, unread=0, words=VOCABULARY):
     """masked, unread: how many of the last words the mask covers, and no rank looks up."""
     rows = -(-words // ctx.world)
@@ -104,6 +108,22 @@ def build_last_row_masked(ctx):
 def build_last_word_unread(ctx):
     """The last word is looked up by no rank."""
     return parallel(ctx, unread=1)
+
+
+def build_odd(ctx):
+    return parallel(ctx, words=ODD)
+
+
+def build_odd_unmasked(ctx):
+    return parallel(ctx, masked=-1, words=ODD)
+
+
+def build_odd_last_row_masked(ctx):
+    return parallel(ctx, masked=1, words=ODD)
+
+
+def build_odd_last_word_unread(ctx):
+    return parallel(ctx, unread=1, words=ODD)
 
 
 def build_large(ctx):

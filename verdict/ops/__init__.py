@@ -40,7 +40,7 @@ from verdict.ops.casts import CAST
 from verdict.ops.constant import CONSTANT
 from verdict.ops.facts import Facts
 from verdict.ops.pattern import Flow, Pattern
-from verdict.ops.patterns import FLOWS, KEEPING, PATTERNS, PLACES
+from verdict.ops.patterns import FLOWS, KEEPING, PATTERNS, PLACES, RECORDED
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 from verdict.words import near_text
 
@@ -131,6 +131,7 @@ __all__ = [
     "KEEPING",
     "PATTERNS",
     "PLACES",
+    "RECORDED",
     "RULES",
     "Array",
     "Atom",

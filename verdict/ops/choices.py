@@ -5,7 +5,7 @@ from math import isinf
 from typing import Any
 
 from verdict.ops import FACTS
-from verdict.ops.names import CHOICES, CONDITIONS, FILLS
+from verdict.ops.names import CHOICES, CONDITIONS, FILLS, PADS
 from verdict.ops.signs import named
 
 MIXING = frozenset({"lerp", "subtract"})
@@ -21,12 +21,13 @@ def chooses(
 ) -> bool:  # fmt: skip
     """Whether a node chooses between what may be anything, at the positions `free`, and what adds the same to a sum
     however often it is added: zeros or infinities, at the positions `neutral` or as attributes; and that by what does
-    not depend on any such number, at the positions `fixed`: else what it lets through may have bounds.
+    not depend on any such number, at the positions `fixed`, or by place: else what it lets through may have bounds.
     """
-    name = named(op)
-    if name not in CHOICES or CONDITIONS[name] not in fixed:
+    name, branches = named(op), set(range(arity))
+    if name in CHOICES and CONDITIONS[name] in fixed:
+        branches -= {CONDITIONS[name]}
+    elif name not in PADS:
         return False
-    branches = set(range(arity)) - {CONDITIONS[name]}
     numbers = [attrs[key] for key in NUMBERS if attrs.get(key) is not None]
     return bool(branches & free) and branches <= free | neutral and all(map(is_neutral, numbers))
 

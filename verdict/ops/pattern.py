@@ -44,7 +44,7 @@ class Pattern:
     along: input position -> the atom of which the integers of that input name an element.
     made: the atom of which the integers that the operator makes name an element, "" if of none.
     reduce(attrs, scale): the attributes at reduced shapes; constants that come from shapes keep their full values.
-    first: atoms of which the first element is treated unlike the others.
+    single: atoms of which an element is treated unlike the others, and which.
     """
 
     axes: Axes
@@ -53,7 +53,7 @@ class Pattern:
     along: Mapping[int, str] = field(default_factory=dict)
     made: str = ""
     reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
-    first: frozenset[str] = frozenset()
+    single: Mapping[str, int] = field(default_factory=dict)
 
 
 Patterns = Callable[[Sequence[Shape], Attributes], Pattern | None]

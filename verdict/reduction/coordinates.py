@@ -8,30 +8,31 @@ what may be any number.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from math import prod
 from typing import Any
 
 from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
-from verdict.reduction.factors import Factors, Scales
-from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State
+from verdict.reduction.factors import Factors
+from verdict.reduction.scales import Scales
+from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State, given_state
 from verdict.reduction.visit import Axis, Visit
 
 EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
 
 MOST_ADDED = 2
-"""Up to so many coordinates are added up and compared whichever they are: of i + i < n both choices of shapes show a
-difference. Of i + i + i <= j, and other multiples that are beyond few elements, they do not.
-"""
+"""Up to so many coordinates are added up and compared whichever they are: both choices of shapes show i + i < n, but
+not i + i + i <= j, nor other multiples that are beyond few elements."""
 ENDS = 2
 """How many elements more are kept between cuts where coordinates are clamped: the first and the last stand for many."""
 PARTED = 1
 """How many elements more are kept between cuts where the first one is unlike those beside it."""
 POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
+NUMBER = -2
+"""What stands for any number among what is added up."""
 
 
 class Coordinates:
@@ -58,16 +59,15 @@ class Coordinates:
         self._leasts: list[tuple[Axis, int]] = []
         self._size: dict[int, int] = {}
         self._reduced: dict[tuple[object, ...], tuple[int, dict[str, int]]] = {}
+        self._even: set[Axis] = set()
+        self._terms: list[tuple[int, int]] = []
         self._starts: list[int] = []
         self._from_start = True
         self._assumed: set[int] = set()
         self.messages = [(self.logical(one), self.logical(other)) for one, other in messages]
         self._arrives = {other: one for one, other in self.messages if one != other}
-        for number, logical in enumerate(plan.logicals):
-            if logical.kind == INPUT and logical.dtype.startswith(("int", "uint")):
-                self._state[number] = State.GIVEN
-            elif logical.kind == INPUT and logical.dtype == "bool":
-                self._state[number] = State.TRUTH
+        given = ((number, given_state(each.dtype)) for number, each in enumerate(plan.logicals) if each.kind == INPUT)
+        self._state.update((number, state) for number, state in given if state is not None)
 
     def logical(self, tensor: int) -> int:
         """The logical tensor that a tensor is a share of."""
@@ -104,8 +104,10 @@ class Coordinates:
         logical = visit.made[output]
         before = self._state.setdefault(logical, state)
         self._counted[logical] = self._counted.get(logical, frozenset()) | counted
-        if state in COUNTS and self._wraps(logical, state):
-            self.keep_axes(self._counted[logical])
+        if state in COUNTS:
+            self.even(self._counted[logical])
+            if self._wraps(logical, state):
+                self.keep_axes(self._counted[logical])
         if state in CONSTANT:
             above = (self._sources.get(read, frozenset()) for read in visit.read.values())
             self._sources[logical] = self._sources.get(logical, frozenset()).union(visit.atoms.values(), *above)
@@ -140,6 +142,7 @@ class Coordinates:
         """Tensors hold the positions along an axis, from `start` on; None where they are numbers of another step."""
         for logical in logicals:
             self._factors.join(self._variable[logical], axis.variable)
+            self._added[logical] = Counter([POSITION] if start == 0 else [POSITION, NUMBER])
         self._sizes.append(axis)
         if start is not None:
             self._starts.append(axis.variable)
@@ -154,15 +157,19 @@ class Coordinates:
         """A logical tensor of this plan is one of the other plan."""
         self._factors.join(self._variable[mine], other._variable[theirs])
 
-    def added(self, logical: int) -> Counter[int]:
-        """The coordinates that are added up in a tensor, each as often as it is."""
-        source = self.source(logical)
-        given = self.state(logical) not in POSITIONS
-        return self._added.get(source, Counter([source if given else POSITION]))
+    def added(self, *logicals: int) -> Counter[int]:
+        """The coordinates, and numbers, that are added up in tensors, each as often as it is."""
+        found = Counter[int]()
+        for logical in logicals:
+            source, given = self.source(logical), self.state(logical) not in POSITIONS
+            found += self._added.get(source, Counter([source if given else POSITION]))
+        return found
 
     def add(self, visit: Visit, logicals: Sequence[int]) -> None:
-        """What a node makes is the sum, or the difference, of coordinates."""
-        self._put(visit, sum(map(self.added, logicals), Counter[int]()))
+        """What a node makes is the sum, or the difference, of coordinates, or of one and a number."""
+        found = self.added(*logicals) + Counter([NUMBER] if len(logicals) == 1 else ())
+        self._terms.append((self._variable[logicals[0]], found.total()))
+        self._put(visit, found)
 
     def move(self, visit: Visit, logicals: Sequence[int]) -> None:
         """What a node makes are coordinates, elsewhere: of several tensors, those of one of them."""
@@ -179,7 +186,7 @@ class Coordinates:
         """Whether coordinates that meet are few, or each is another one. A multiple of one of them is beyond axes of
         few elements, whichever multiple it is.
         """
-        met = sum(map(self.added, logicals), Counter[int]())
+        met = _coordinates(self.added(*logicals))
         return met.total() <= MOST_ADDED or max(met.values()) == 1
 
     def meet(self, logicals: Sequence[int], summed: bool = False) -> None:
@@ -188,7 +195,9 @@ class Coordinates:
         Of m of them, any order occurs within m elements: so many are kept between cuts. Where a sum reaches the next
         cut, what is missing to that has a place in the order, too: twice as many.
         """
-        found = sum(map(self.added, logicals), Counter[int]())
+        added = self.added(*logicals)
+        found = _coordinates(added)
+        self._terms.append((self._variable[logicals[0]], added.total()))
         self._met.append((self._variable[logicals[0]], found + found if summed else found))
 
     def cut(self, visit: Visit, logical: int, offsets: Mapping[str, int]) -> None:
@@ -201,9 +210,12 @@ class Coordinates:
         """Coordinates beyond some are taken for these."""
         self._clamped.append(self._variable[logical])
 
-    def part(self, logical: int) -> None:
-        """The first of all coordinates is unlike those beside it."""
-        self._parted.append(self._variable[logical])
+    def part(self, logical: int, element: int) -> None:
+        """One of all coordinates is unlike those beside it; a negative number is none of them."""
+        if not element:
+            self._parted.append(self._variable[logical])
+        elif element > 0:
+            self._cuts += [(self._variable[logical], element), (self._variable[logical], element + 1)]
 
     def limit(self, axes: Iterable[Axis], number: int) -> None:
         """What was counted along some axes is compared with a number."""
@@ -215,6 +227,10 @@ class Coordinates:
         for variable in self._sources.get(logical, ()):
             self._factors.freeze(variable)
         self.keep_axes(self._counted.get(logical, ()))
+
+    def even(self, axes: Iterable[Axis]) -> None:
+        """Let axes shrink alike."""
+        self._even.update(axes)
 
     def keep_axes(self, axes: Iterable[Axis]) -> None:
         """Keep the sizes of axes."""
@@ -253,6 +269,10 @@ class Coordinates:
                 scales.cut(variable, max(size, coordinate), (coordinate, size))
         for axis, least in self._leasts:
             scales.least(axis.variable, axis.size, least)
+        for axis in self._even:
+            scales.even(*axis)
+        for variable, terms in self._terms:
+            scales.added(variable, terms)
         met: dict[int, Counter[int]] = {}
         for variable, found in self._met:
             root = self._factors.find(variable)
@@ -265,20 +285,16 @@ class Coordinates:
 
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:
         """The attributes of a node with the numbers among them that are coordinates reduced."""
-        if key not in self._reduced:
-            return dict(attrs)
-        variable, offsets = self._reduced[key]
-        size = self._size.get(self._factors.find(variable))
-        scale = scales.scale(variable, size) if size is not None else Fraction(1)
-        return {**attrs, **_scaled(attrs, offsets, scale)}
+        variable, offsets = self._reduced.get(key, (0, {}))
+        axis = Axis(variable, self._size.get(self._factors.find(variable), 0))
+        return {**attrs, **_small(scales, axis, attrs, offsets)}
 
 
-def _scaled(attrs: Attributes, offsets: Mapping[str, int], scale: Fraction) -> dict[str, int]:
+def _coordinates(added: Counter[int]) -> Counter[int]:
+    return Counter({each: times for each, times in added.items() if each != NUMBER})
+
+
+def _small(scales: Scales, axis: Axis, attrs: Attributes, offsets: Mapping[str, int]) -> dict[str, int]:
     """The reduced numbers of which the boundaries are number + offset."""
-    found = {}
-    for name, offset in offsets.items():
-        boundary = (attrs[name] + offset) * scale
-        if boundary.denominator != 1:
-            raise ValueError(f"the coordinate {attrs[name] + offset} shrinks to {boundary}")
-        found[name] = int(boundary) - offset
-    return found
+    bounds = {name: attrs[name] + offset for name, offset in offsets.items()}
+    return {n: scales.small(axis.variable, max(axis.size, abs(at)), at) - offsets[n] for n, at in bounds.items()}

@@ -2,16 +2,16 @@
 
 A dimension of a tensor is a variable. Operators say of which index axes a dimension is the product, so variables
 are joined, and split into a slower part and faster factors of fixed size, until every operator's equations
-between scales hold. A factor then shrinks by one rational scale that divides every coordinate at which it is cut.
+between scales hold. How far a factor then shrinks is said in scales.py.
 
     hidden = 4096, view -> (heads 32, width 128)         hidden := [heads, width], scale = scale x scale
     (4, 6) -> (6, 4)                                     no common factor: the scales of all of them are 1
 
-A scale of 1 satisfies every equation between products of scales, so where nothing better is known it is taken.
+A scale of 1 satisfies every equation between products of scales, so where nothing better is known it is taken: such
+factors are frozen.
 """
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -80,7 +80,7 @@ class Factors:
         one, two = self.find(variable), self.find(other)
         if one == two:
             return
-        left, right = self._leaves(one), self._leaves(two)
+        left, right = self.leaves(one), self.leaves(two)
         if left[-1] == right[-1]:
             self._join_rest(left, right)
             return
@@ -96,13 +96,12 @@ class Factors:
             return
         self._merge(one, two)
 
-    def _leaves(self, root: int) -> list[int]:
-        """The factors that are not split, slowest first."""
-        return (
-            [leaf for piece in self._split[root] for leaf in self._leaves(self.find(piece.factor))]
-            if (root in self._split)
-            else [root]
-        )
+    def leaves(self, variable: int) -> list[int]:
+        """The factors of a dimension, slowest first."""
+        root = self.find(variable)
+        if root not in self._split:
+            return [root]
+        return [leaf for piece in self._split[root] for leaf in self.leaves(piece.factor)]
 
     def _join_rest(self, left: list[int], right: list[int]) -> None:
         """Let two products of factors with common fast ones have one scale: what is left of each has one, too."""
@@ -184,94 +183,3 @@ class Factors:
     def frozen(self, factor: int) -> bool:
         """Whether a factor keeps its full size."""
         return self.find(factor) in self._frozen
-
-
-class Scales:
-    """The scale of every factor: the least for which all cuts stay cuts and all axes keep enough elements.
-
-    grow: how many elements more each keeps between its cuts. Asked when all factors are joined: what was said of a
-    dimension holds for all that have its scale, and is heeded once.
-    """
-
-    def __init__(self, factors: Factors, grow: int = 0) -> None:
-        self._factors, self._grow = factors, grow
-        self._heeded: set[tuple[object, ...]] = set()
-        self._unit: dict[int, int] = {}
-        self._least: dict[int, set[tuple[int, int]]] = {}
-        self._between: dict[int, int] = {}
-        self._known: dict[int, Fraction] = {}
-        self._scales: dict[tuple[int, int], Fraction] = {}
-
-    def cut(self, variable: int, size: int, coordinates: Iterable[int]) -> None:
-        """Keep these coordinates of a dimension of `size` elements on element boundaries. Of none, none is lost."""
-        if not size:
-            self._factors.freeze(variable)
-            return
-        root = self._factors.find(variable)
-        new = [at for at in {*coordinates, size} if (root, size, at) not in self._heeded]
-        self._heeded.update((root, size, at) for at in new)
-        pieces = self._factors.pieces(variable, size) if new else []
-        for coordinate in new:
-            self._cut(pieces, coordinate)
-
-    def _cut(self, pieces: list[Piece], coordinate: int) -> None:
-        for place in range(len(pieces) - 1, -1, -1):
-            piece = pieces[place]
-            outer, inner = divmod(coordinate, piece.size)
-            if place == 0 or inner:
-                for slower in pieces[:place]:
-                    self._factors.freeze(slower.factor)
-                self._divide(piece.factor, coordinate)
-                self._divide(piece.factor, piece.size)
-                return
-            self._divide(piece.factor, piece.size)
-            coordinate = outer
-
-    def _divide(self, factor: int, coordinate: int) -> None:
-        root = self._factors.find(factor)
-        self._unit[root] = gcd(self._unit.get(root, 0), coordinate)
-
-    def least(self, variable: int, size: int, least: int) -> None:
-        """Keep at least `least` elements of a dimension or axis of `size`."""
-        said = ("least", self._factors.find(variable), size, least)
-        if said in self._heeded:
-            return
-        self._heeded.add(said)
-        pieces = self._factors.pieces(variable, size)
-        if least >= size:
-            self._factors.freeze(variable)
-        for piece in pieces:
-            self._divide(piece.factor, piece.size)
-            wanted = max(2, -(-least // 2 ** (len(pieces) - 1)))
-            self._least.setdefault(self._factors.find(piece.factor), set()).add((piece.size, wanted))
-
-    def between(self, variable: int, size: int, least: int) -> None:
-        """Keep at least `least` elements of a dimension between any two of its cuts."""
-        for piece in self._factors.pieces(variable, size):
-            root = self._factors.find(piece.factor)
-            self._between[root] = max(least, self._between.get(root, 1))
-
-    def scale(self, variable: int, size: int) -> Fraction:
-        """By what a dimension of `size` elements shrinks, when all has been said."""
-        key = (self._factors.find(variable), size)
-        if key not in self._scales:
-            self._scales[key] = self._product(variable, size)
-        return self._scales[key]
-
-    def _product(self, variable: int, size: int) -> Fraction:
-        return prod((self._of(piece.factor) for piece in self._factors.pieces(variable, size)), start=Fraction(1))
-
-    def _of(self, factor: int) -> Fraction:
-        root = self._factors.find(factor)
-        if root not in self._known:
-            self._known[root] = self._least_scale(root)
-        return self._known[root]
-
-    def _least_scale(self, root: int) -> Fraction:
-        unit = self._unit.get(root, 1)
-        if self._factors.frozen(root) or unit <= 1:
-            return Fraction(1)
-        kept = self._between.get(root, 1)
-        for size, least in self._least.get(root, set()):
-            kept = max(kept, -(-min(least, size) * unit // size))
-        return Fraction(min(kept + self._grow, unit), unit)

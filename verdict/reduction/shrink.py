@@ -8,8 +8,10 @@ An axis shrinks by one rational number wherever it occurs, so that whatever fits
 from typing import NamedTuple
 
 from verdict.graph import Plan
-from verdict.ops import PATTERNS
-from verdict.reduction.factors import Factors, Scales
+from verdict.ops import RECORDED
+from verdict.reduction.factors import Factors
+from verdict.reduction.offsets import moved
+from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
 from verdict.reduction.transitions import divides_by_counts
@@ -37,7 +39,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     grow: how many elements more than it must each axis keeps between its cuts.
     """
     factors = Factors()
-    recorded = any(node.op in PATTERNS for segment in parallel.segments for node in segment.nodes)
+    recorded = any(node.op in RECORDED for segment in parallel.segments for node in segment.nodes)
     least = LEAST_RECORDED if recorded else LEAST
     one, two = Side(single, factors, least), Side(parallel, factors, least)
     for mine, theirs in binding.logical.items():
@@ -65,7 +67,12 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     for index, (axis, columns) in binding.batch.items():
         size = single.logicals[index].shape[axis]
         scales.cut(one.dims[index][axis], size, (size // columns,))
+        scales.even(one.dims[index][axis], size)
+        scales.even(one.dims[index][axis], size // columns)
     two.constrain_shards(scales)
+    for side, own in zip((one, two), visits, strict=True):
+        for root, times in moved(side.coordinates, factors, own, scales.odd()).items():
+            scales.moved(root, times)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
     two.require_fitting(found[1])

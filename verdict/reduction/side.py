@@ -3,7 +3,6 @@ ask of them, and its small shapes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
 
@@ -13,8 +12,9 @@ from verdict.graph import ABSENT, GIVEN, Node, Plan, Region, Shape, extent, shar
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
 from verdict.ops import FACTS, Attributes, Axes, Pattern, Scale
 from verdict.reduction.coordinates import Coordinates
-from verdict.reduction.factors import Factors, Scales
+from verdict.reduction.factors import Factors
 from verdict.reduction.reach import keep_reach
+from verdict.reduction.scales import Scales
 from verdict.reduction.stand_ins import Tables, attributes, rewritten
 from verdict.reduction.transitions import follow
 from verdict.reduction.visit import Visit, visited
@@ -105,8 +105,9 @@ class Side:
         apart: whether one plan alone divides by what it counts: the axes of that keep their sizes.
         """
         for visit in visits:
-            if apart and FACTS.divides_by_count(visit.node.op, visit.attrs):
-                self.coordinates.keep_axes(visit.axes(visit.contracted(visit.pattern.along)))
+            if FACTS.divides_by_count(visit.node.op, visit.attrs):
+                axes = visit.axes(visit.contracted(visit.pattern.along))
+                self.coordinates.keep_axes(axes) if apart else self.coordinates.even(axes)
         keep_reach(self.coordinates, visits)
         self.coordinates.finish()
 
@@ -133,10 +134,9 @@ class Side:
         for tensor, own in dims.items():
             share = plan.tensors[tensor]
             shape = plan.logicals[share.logical].shape
-            by = [scales.scale(v, size) for v, size in zip(own, shape, strict=True)]
-            regions.append(tuple((_scaled(a, f), _scaled(b, f)) for (a, b), f in zip(share.region, by, strict=True)))
+            regions.append(_small_region(scales, own, shape, share.region))
             if share.logical == len(logicals):
-                logicals.append(tuple(_scaled(size, f) for size, f in zip(shape, by, strict=True)))
+                logicals.append(_small_shape(scales, own, shape))
         shapes = [extent(region) for region in regions]
         attrs = attributes(self.plan, plan, self.tables, small.attrs, shapes)
         return plan, Small(tuple(regions), tuple(logicals), attrs)
@@ -204,11 +204,11 @@ class Side:
         for name in ("dim", "split_dim"):
             dim = attribute(node, name)
             if isinstance(dim, int) and -len(shape) <= dim < len(shape):
-                step = -(-shape[dim] // (len(attribute(node, "ranks")) * (self.plan.replicas if across else 1)))
-                scales.cut(variables[dim], shape[dim], (*range(0, shape[dim], step), shape[dim]))
+                count = len(attribute(node, "ranks")) * (self.plan.replicas if across else 1)
+                scales.chunk(variables[dim], shape[dim], -(-shape[dim] // count), count)
 
     def constrain_shards(self, scales: Scales) -> None:
-        """Every shard of what replicas divide keeps its bounds in the whole."""
+        """Every shard of what replicas divide keeps its bounds in the whole, and is as large as any other."""
         divided, replicas = shard_axes(self.plan), self.plan.replicas
         for tensor in self.plan.tensors:
             axis = divided.get(tensor.logical)
@@ -216,22 +216,15 @@ class Side:
                 whole = self.plan.logicals[tensor.logical].shape[axis] * replicas
                 start, stop = tensor.region[axis]
                 scales.cut(self.dims[tensor.logical][axis], whole, (start * replicas, stop - start))
+                scales.even(self.dims[tensor.logical][axis], whole)
+                scales.even(self.dims[tensor.logical][axis], stop - start)
 
     def small(self, scales: Scales) -> Small:
         """The plan at these scales."""
-        by = [
-            [scales.scale(v, size) for v, size in zip(dims, logical.shape, strict=True)]
-            for dims, logical in zip(self.dims, self.plan.logicals, strict=True)
-        ]
-        logicals = tuple(
-            tuple(_scaled(size, scale) for size, scale in zip(logical.shape, own, strict=True))
-            for logical, own in zip(self.plan.logicals, by, strict=True)
-        )
+        given = [(dims, logical.shape) for dims, logical in zip(self.dims, self.plan.logicals, strict=True)]
+        logicals = tuple(_small_shape(scales, dims, shape) for dims, shape in given)
         small = {
-            (logical, region): tuple(
-                (_scaled(a, scale), _scaled(b, scale)) for (a, b), scale in zip(region, by[logical], strict=True)
-            )
-            for logical, region in self.shares
+            (logical, region): _small_region(scales, *given[logical], region) for logical, region in self.shares
         }
         regions = tuple(small[tensor.logical, tensor.region] for tensor in self.plan.tensors)
         return Small(regions, logicals, self.attrs(scales, [extent(region) for region in regions]))
@@ -244,9 +237,11 @@ class Side:
         """The reduced attributes of a kind of nodes. Raises Faulty."""
         node, read, pattern, atoms = kind
         axes = pattern.axes
-        by = {atom.name: scales.scale(atoms[atom.name], atom.size) for atom in axes.atoms}
         points = {
-            atom.name: {at: _scaled(at, by[atom.name]) for at in (0, atom.size, *pattern.cuts.get(atom.name, ()))}
+            atom.name: {
+                at: scales.small(atoms[atom.name], max(atom.size, at), at)
+                for at in (0, atom.size, *pattern.cuts.get(atom.name, ()))
+            }
             for atom in axes.atoms
         }
         sizes = {atom.name: points[atom.name][atom.size] for atom in axes.atoms}
@@ -275,9 +270,13 @@ class Side:
                 axes_of(node._replace(attrs=attrs), self.kinds[place].read, shapes, where)
 
 
-def _scaled(coordinate: int, scale: Fraction) -> int:
-    """Where a coordinate lies at this scale, which divides it. Raises Faulty."""
-    number, rest = divmod(coordinate * scale.numerator, scale.denominator)
-    if rest:
-        raise Faulty(Fault(f"a coordinate shrinks to {coordinate * scale}", "shape reduction", ours=True))
-    return number
+def _small_shape(scales: Scales, dims: Sequence[int], shape: Shape) -> Shape:
+    return tuple(scales.small(variable, size, size) for variable, size in zip(dims, shape, strict=True))
+
+
+def _small_region(scales: Scales, dims: Sequence[int], shape: Shape, region: Region) -> Region:
+    """The region of a tensor of `shape`, beyond which it may reach."""
+    return tuple(
+        (scales.small(variable, max(size, stop), start), scales.small(variable, max(size, stop), stop))
+        for variable, size, (start, stop) in zip(dims, shape, region, strict=True)
+    )

@@ -47,6 +47,13 @@ FEW = COUNTS | {State.TRUTH, State.LEVEL}
 """Read from inputs, and of few values."""
 
 
+def given_state(dtype: str) -> State | None:
+    """What an input of some type is, where its values are followed."""
+    if dtype.startswith(("int", "uint")):
+        return State.GIVEN
+    return State.TRUTH if dtype == "bool" else None
+
+
 def together(states: frozenset[State]) -> State:
     """What coordinates are that are put side by side, added or subtracted."""
     if len(states) == 1:

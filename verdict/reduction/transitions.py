@@ -50,8 +50,8 @@ def follow(known: Coordinates, visit: Visit) -> None:
     for position, atom in visit.pattern.along.items():
         if atom in visit.atoms:
             known.name(known.logical(visit.node.inputs[position]), *visit.axes([atom]))
-        if atom in visit.pattern.first:
-            _first_apart(known, visit, known.logical(visit.node.inputs[position]), atom)
+        if atom in visit.pattern.single:
+            _apart(known, visit, known.logical(visit.node.inputs[position]), atom)
     state, axes = _made(known, visit)
     counting = FACTS.counted(visit.node.op)
     for output in visit.made:
@@ -63,10 +63,10 @@ def follow(known: Coordinates, visit: Visit) -> None:
             known.keep_axes(visit.axes(visit.contracted(visit.read)))
 
 
-def _first_apart(known: Coordinates, visit: Visit, ids: int, atom: str) -> None:
-    """The first element of an axis is unlike the others: so it stays where ids, as they are given, name elements."""
+def _apart(known: Coordinates, visit: Visit, ids: int, atom: str) -> None:
+    """An element of an axis is unlike the others: so it stays where ids, as they are given, name elements."""
     if known.state(ids) is State.GIVEN:
-        known.part(ids)
+        known.part(ids, visit.pattern.single[atom])
     else:
         known.keep_axes(visit.axes([atom]))
 
@@ -177,10 +177,11 @@ def _compared(
     if not _is_whole(number):
         return False
     if word not in BOUND:
-        if number == 0:
-            known.part(logicals[0])
-        return bool(number <= 0 and kinds <= {State.GIVEN, State.POSITIONS})
-    known.cut(visit, logicals[0], {"other": BOUND[word]})
+        if not kinds <= {State.GIVEN, State.POSITIONS}:
+            return False
+        known.part(logicals[0], number)
+    if word in BOUND or number > 0:
+        known.cut(visit, logicals[0], {"other": BOUND.get(word, 0)})
     return True
 
 

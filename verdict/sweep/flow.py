@@ -42,7 +42,7 @@ class Place(NamedTuple):
 class Step(NamedTuple):
     """One operator on values. grads: how many leading inputs are gradients of outputs, for `.grad` operators.
 
-    inputs, outputs: numbers of values, an output may be ABSENT.
+    inputs, outputs: numbers of values, an output may be ABSENT. full: the attributes that the plan has at full shapes.
     """
 
     op: str
@@ -51,6 +51,12 @@ class Step(NamedTuple):
     attrs: Mapping[str, Any]
     grads: int
     place: Place
+    full: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def stated(self) -> Mapping[str, Any]:
+        """The attributes for people: as the plan has them where it does."""
+        return {**self.attrs, **{name: value for name, value in self.full if name in self.attrs}}
 
 
 class Given(NamedTuple):

@@ -92,8 +92,9 @@ class _Steps:
     ) -> Sequence[int | None]:
         """One step, with a value for each output."""
         made = tuple(self._fresh(shape) for shape in operation.made)
-        op, place = site.step.node.op, self._place(site)
-        self.steps.append(Step(op, (*grads, *forward), made, operation.attrs, operation.read.grads, place))
+        node, read = site.step.node, operation.read
+        place = self._place(site)
+        self.steps.append(Step(node.op, (*grads, *forward), made, operation.attrs, read.grads, place, node.attrs))
         outputs = zip(made, site.step.node.outputs, strict=False)
         self.reals.update(value for value, tensor in outputs if tensor != ABSENT and is_real(self.dtypes[tensor]))
         if not operation.read.is_gradient:

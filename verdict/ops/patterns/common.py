@@ -16,5 +16,5 @@ def named(prefix: str, shape: Shape, keep: Sequence[int] = ()) -> tuple[list[Ato
 
 
 def at(scale: Scale, atom: str, coordinate: int) -> int:
-    """Where a cut of an atom is at reduced shapes; an atom of size one is not reduced."""
-    return scale.points[atom][coordinate] if atom in scale.points else coordinate
+    """Where a cut of an atom is at reduced shapes; what is none, or of an atom of size one, stays where it is."""
+    return scale.points.get(atom, {}).get(coordinate, coordinate)

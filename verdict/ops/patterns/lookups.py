@@ -1,14 +1,15 @@
 """Lookups: the integers that say where name elements of the axis that is looked up in.
 
-Row `padding_idx`, and a class `ignore_index` that is one of the classes, is an element apart from all others: where
-that is not the first one, which stays the first, the axis keeps its size.
+Row `padding_idx`, and a class `ignore_index` that is one of the classes, is an element apart from all others: it stays
+one, between two cuts, and the first one stays the first.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from verdict.graph import Shape
 from verdict.ops.pattern import Pattern, Patterns
-from verdict.ops.patterns.common import named
+from verdict.ops.patterns.common import at, named
 from verdict.ops.rule import Atom, Attributes, Dim, Scale
 from verdict.ops.shapes import make_axes
 
@@ -16,27 +17,37 @@ ROWS = 2
 """The fewest elements that are left to look up."""
 
 
+def _apart(atom: str, element: int, size: int) -> dict[str, Any]:
+    """What a pattern says of an element of an axis of `size` that is apart from all others; nothing of what is none."""
+    if not 0 <= element < size:
+        return {}
+    return {"single": {atom: element}, "cuts": {atom: (element, element + 1)} if element else {}}
+
+
 def _embedding(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
     (rows, features), ids = shapes
     places, dims = named("b", ids)
     row = Atom("v", rows, least=ROWS)
     axes = make_axes([*places, row, Atom("h", features)], ((("v",), ("h",)), dims), ((*dims, ("h",)),), keep=("v",))
-    return Pattern(axes, along={1: "v"})
+    cuts = _apart("v", attrs.get("padding_idx", -1), rows).get("cuts", {})
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        return {**given, "padding_idx": at(scale, "v", given["padding_idx"])} if cuts else given
+
+    return Pattern(axes, along={1: "v"}, cuts=cuts, reduce=reduce)
 
 
 def _embedding_backward(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
-    if attrs["padding_idx"] > 0:
-        return None
     dy, ids = shapes
     places, dims = named("b", ids)
     row = Atom("v", attrs["num_weights"], least=ROWS)
     axes = make_axes([*places, row, Atom("h", dy[-1])], ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
-    first = frozenset({"v"} if attrs["padding_idx"] == 0 else ())
 
     def reduce(given: Attributes, scale: Scale) -> Attributes:
-        return {**given, "num_weights": scale.outputs[0][0]}
+        padding = at(scale, "v", given["padding_idx"])
+        return {**given, "num_weights": scale.outputs[0][0], "padding_idx": padding}
 
-    return Pattern(axes, along={1: "v"}, first=first, reduce=reduce)
+    return Pattern(axes, along={1: "v"}, reduce=reduce, **_apart("v", attrs["padding_idx"], attrs["num_weights"]))
 
 
 def _nll(first: int) -> Patterns:
@@ -44,7 +55,7 @@ def _nll(first: int) -> Patterns:
 
     def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
         scores, target = shapes[first], shapes[first + 1]
-        if attrs["ignore_index"] > 0 or len(scores) != 2:
+        if len(scores) != 2:
             return None
         rows: tuple[Dim, ...] = (("n",),)
         each = rows if attrs["reduction"] == 0 else ()
@@ -52,8 +63,11 @@ def _nll(first: int) -> Patterns:
         inputs = [*([each] if first else []), (("n",), ("c",)), rows, *more]
         outputs = (((("n",), ("c",)),)) if first else (each, ())
         axes = make_axes((Atom("n", target[0]), Atom("c", scores[1], least=ROWS)), inputs, outputs, keep=("c",))
-        apart = frozenset({"c"} if attrs["ignore_index"] == 0 else ())
-        return Pattern(axes, along={first + 1: "c"}, first=apart)
+        apart = _apart("c", attrs["ignore_index"], scores[1])
+        return Pattern(axes, along={first + 1: "c"}, reduce=reduce, **apart)
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        return {**given, "ignore_index": at(scale, "c", given["ignore_index"])}
 
     return pattern
 

@@ -4,6 +4,7 @@ x [.., 4096, ..] -> slice 64:128 -> y [.., 64, ..]      64 and 128 stay cuts of 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from verdict.graph import Shape
@@ -57,17 +58,21 @@ def _part(whole: int | None, part: int | None, made: int) -> Patterns:
 
 
 def _selected(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
-    """The dimension of which one element is taken keeps its size."""
+    """The element that is taken of a dimension stays one, between two cuts."""
     shape = tuple(attrs.get("input_sizes", shapes[0]))
     along = attrs["dim"] % len(shape)
-    atoms, dims = named("d", shape, (along,))
+    index = attrs["index"] % max(shape[along], 1)
+    atoms, dims = named("d", shape)
     rest = (*dims[:along], *dims[along + 1 :])
-    if "input_sizes" in attrs:
-        axes = make_axes(atoms, (rest,), (dims,))
-        return Pattern(axes, reduce=lambda given, scale: {**given, "input_sizes": scale.outputs[0]})
-    if len(shapes) == 2:
-        return Pattern(make_axes(atoms, (dims, rest), (dims,)))
-    return Pattern(make_axes(atoms, (dims,), (rest,)))
+    is_backward = "input_sizes" in attrs
+    inputs = (rest,) if is_backward else (dims, rest)[: len(shapes)]
+    axes = make_axes(atoms, inputs, (dims if is_backward or len(shapes) == 2 else rest,))
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        made = {"input_sizes": scale.outputs[0]} if is_backward else {}
+        return {**given, **made, "index": at(scale, f"d{along}", index)}
+
+    return Pattern(axes, cuts={f"d{along}": (index, index + 1)}, reduce=reduce)
 
 
 def _unbound(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
@@ -124,6 +129,55 @@ def _split(key: str) -> Patterns:
     return pattern
 
 
+def _padded(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    """Zeros before and behind: what is padded is a part of what is made; with negative widths it is the whole."""
+    shape, widths = shapes[0], _widths(attrs, len(shapes[0]))
+    if attrs.get("value", 0) != 0 or any(min(width) < 0 < max(width) for width in widths):
+        return None
+    atoms, dims = named("d", shape)
+    made, ties, cuts = list(dims), list[tuple[str, str]](), dict[str, tuple[int, ...]]()
+    for k, (low, high) in enumerate(widths):
+        size, other = shape[k], low + shape[k] + high
+        if not (low or high):
+            continue
+        if not size or other < 1:
+            return None
+        atoms[k] = replace(atoms[k], least=HALVES)
+        atoms.append(Atom(f"y{k}", other, least=HALVES))
+        made[k] = (f"y{k}",)
+        ties += [(f"d{k}", f"y{k}")] * (min(size, other) > 1)
+        cuts[f"d{k}" if size > other else f"y{k}"] = abs(low), max(size, other) - abs(high)
+
+    def reduce(given: Attributes, scale: Scale) -> Attributes:
+        changed = list(widths)
+        for k, (low, high) in enumerate(widths):
+            if low or high:
+                inner, whole = sorted((shape[k], low + shape[k] + high))
+                of, sign = (f"y{k}", 1) if whole > shape[k] else (f"d{k}", -1)
+                start, stop, end = (at(scale, of, to) for to in (abs(low), abs(low) + inner, whole))
+                changed[k] = sign * start, sign * (end - stop)
+        return _with_widths(given, changed)
+
+    return Pattern(make_axes(atoms, (dims,), (tuple(made),)), tuple(ties), cuts, reduce=reduce)
+
+
+def _widths(attrs: Attributes, rank: int) -> list[tuple[int, int]]:
+    """How much is added before and behind each dimension."""
+    if "pad" not in attrs:
+        return [(attrs["before"], attrs["after"]) if k == attrs["dim"] % rank else (0, 0) for k in range(rank)]
+    pad = attrs["pad"]
+    given = [(pad[k], pad[k + 1]) for k in reversed(range(0, len(pad), 2))]
+    return [(0, 0)] * (rank - len(given)) + given
+
+
+def _with_widths(attrs: Attributes, widths: Sequence[tuple[int, int]]) -> Attributes:
+    if "pad" not in attrs:
+        before, after = widths[attrs["dim"] % len(widths)]
+        return {**attrs, "before": before, "after": after}
+    last = widths[len(widths) - len(attrs["pad"]) // 2 :]
+    return {**attrs, "pad": tuple(width for both in reversed(last) for width in both)}
+
+
 def _stacked(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
     rank = len(shapes[0]) + 1
     along = attrs.get("dim", 0) % rank
@@ -131,7 +185,11 @@ def _stacked(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
     return Pattern(make_axes(atoms, ((*dims[:along], *dims[along + 1 :]),) * len(shapes), (dims,)))
 
 
+WRITTEN: dict[str, Patterns] = {"narrow": _part(0, None, 1), "pad": _padded}
+"""Operators of plans that are not recorded."""
+
 PATTERNS: dict[str, Patterns] = {
+    "aten.constant_pad_nd": _padded,
     "aten.slice.Tensor": _part(0, None, 1),
     "aten.narrow": _part(0, None, 1),
     "aten.slice_backward": _part(None, 0, 0),

@@ -78,8 +78,11 @@ def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[
 
 
 def _sums(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[tuple[Partition, list[Arrays]]]:
-    """The sums of what steps make, over groups of which some members make different values."""
-    arrays = {place: state.arrays(value) for place, value in values_of(scene, at, position).items()}
+    """The sums of what steps make, over groups of which some members make different values. Truth values have none."""
+    values = values_of(scene, at, position)
+    if scene.other.truths.intersection(values.values()):
+        return
+    arrays = {place: state.arrays(value) for place, value in values.items()}
     present = {place: found for place, found in arrays.items() if found is not None}
     if len({found[0].shape for found in present.values()}) != 1 or all(map(is_mask, present.values())):
         return

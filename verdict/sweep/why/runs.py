@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from verdict.graph.sources import in_short
+from verdict.sweep.flow import Step
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -22,33 +23,35 @@ def attributes_of_runs(scene: Scene, state: State, at: Siblings) -> Iterator[Fix
     runs = sorted({run for _, run in at.steps})
     if at.op.startswith("~") or len(runs) < 2:
         return
-    own = {place: scene.step(number).attrs for place, number in at.steps.items()}
+    own = {place: scene.step(number) for place, number in at.steps.items()}
     for rank in sorted({rank for rank, _ in at.steps}):
         due = {run: own[rank, run] for run in runs if (rank, run) in own}
         yield from _with(scene, state, at, due, "on the other ranks it has")
     same = (step for step in scene.one.steps if (step.op, in_short(step.place.name)) == (at.op, in_short(at.name)))
-    single = [step.attrs for step in same]
+    single = list(same)
     if len(single) == len(runs):
         yield from _with(scene, state, at, dict(zip(runs, single, strict=True)), "the single-device node has")
 
 
-def _with(scene: Scene, state: State, at: Siblings, due: Mapping[int, Attributes], against: str) -> Iterator[Fix]:
-    """The steps with the attributes that are due in their runs, one run after the other: each goes on from the last."""
+def _with(scene: Scene, state: State, at: Siblings, due: Mapping[int, Step], against: str) -> Iterator[Fix]:
+    """The steps with the attributes of those that are due in their runs, one run after the other: each goes on from the
+    last.
+    """
     apart = {
         (rank, run): number
         for (rank, run), number in at.steps.items()
-        if run in due and frozen(scene.step(number).attrs) != frozen(due[run])
+        if run in due and frozen(scene.step(number).attrs) != frozen(due[run].attrs)
     }
     if len({run for _, run in apart}) < 2:
         return
-    steps = {place: scene.step(number)._replace(attrs=due[place[1]]) for place, number in apart.items()}
+    steps = {place: scene.step(number)._replace(attrs=due[place[1]].attrs) for place, number in apart.items()}
     each = sorted({run for _, run in apart})
     found = in_turn(scene, state, ({p: step for p, step in steps.items() if p[1] == run} for run in each))
     if not found:
         return
     places = sorted(apart, key=lambda place: place[::-1])
-    mine = [scene.step(apart[place]).attrs for place in _of_one_rank(places)]
-    wanted = [due[run] for _, run in _of_one_rank(places)]
+    mine = [scene.step(apart[place]).stated for place in _of_one_rank(places)]
+    wanted = [due[run].stated for _, run in _of_one_rank(places)]
     names = sorted({k for one, two in zip(mine, wanted, strict=True) for k in one if one[k] != two.get(k)})
     node, where = node_text(scene, scene.step(apart[places[0]])), ranks_text(rank for rank, _ in apart)
     title = f"{node} has {_values(mine, names)} on {where}; {against} {_values(wanted, names)}"

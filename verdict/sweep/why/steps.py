@@ -17,7 +17,7 @@ from verdict.sweep.why.mend import Budget, Change, State, mended
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.words import called, node_text, places_text, single_line
+from verdict.sweep.why.words import attributes_text, called, node_text, places_text, single_line
 
 MOST_PARTNERS = 8
 """How many single-device steps that read the same are tried as what a step should be, the first ones."""
@@ -28,24 +28,26 @@ def other_attributes(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     if at.op.startswith("~"):
         return
     own = {place: scene.step(number) for place, number in at.steps.items()}
-    distinct = {frozen(step.attrs): step.attrs for step in own.values()}
+    distinct = {frozen(step.attrs): step for step in own.values()}
     if len(distinct) > 1:
-        for attrs in distinct.values():
-            yield from _changed(scene, state, at, own, attrs, tuple({*attrs, *first_of(own).attrs}), -1)
+        for like in distinct.values():
+            yield from _changed(scene, state, at, own, like, tuple({*like.attrs, *first_of(own).attrs}), -1)
     for number in partners(scene, state, at, same=True):
-        attrs = _counting(scene, number)
+        like = _counting(scene, number)
+        attrs = like.attrs
         names = sorted(
             {k for step in own.values() for k in {*attrs, *step.attrs} if _at(attrs, k) != _at(step.attrs, k)}
         )
         for chosen in (*((name,) for name in names if len(names) > 1), tuple(names)):
-            yield from _changed(scene, state, at, own, attrs, chosen, number)
+            yield from _changed(scene, state, at, own, like, chosen, number)
 
 
 def _changed(
-    scene: Scene, state: State, at: Siblings, own: Mapping[Instance, Step], attrs: Mapping[str, Any],
-    names: Sequence[str], number: int,
+    scene: Scene, state: State, at: Siblings, own: Mapping[Instance, Step], like: Step, names: Sequence[str],
+    number: int,
 ) -> Iterator[Fix]:  # fmt: skip
-    """The steps with some attributes as they are in `attrs`, those of single-device step `number` if there is one."""
+    """The steps with some attributes as another one has them: single-device step `number` if that is none."""
+    attrs = like.attrs
     apart = {place: step for place, step in own.items() if any(_at(attrs, k) != _at(step.attrs, k) for k in names)}
     if number >= 0:
         apart = {place: step for place, step in apart.items() if not right(scene, state, step, number)}
@@ -58,7 +60,7 @@ def _changed(
         return
     step = first_of(apart)
     told = [k for k in sorted(names) if _at(attrs, k) != _at(step.attrs, k)]
-    mine, wanted = _values(step.attrs, told), _values(attrs, told)
+    mine, wanted = attributes_text(step, told), attributes_text(like, told)
     against = "the single-device node has" if number >= 0 else "on the other ranks it has"
     title = f"{node_text(scene, step)} has {mine} on {places_text(scene, tuple(apart))}; {against} {wanted}"
     lines = (single_line(scene, number),) if number >= 0 else ()
@@ -66,19 +68,21 @@ def _changed(
     code = "wrong-order" if rule is not None and rule.moves and number >= 0 else "wrong-constant"
     if told == ["count"]:
         code = "wrong-scale"
-    edits = partial(attributes, scene, [at.steps[place] for place in apart], attrs, told)
+    edits = partial(attributes, scene, [at.steps[place] for place in apart], like.stated, told)
     yield Fix(code, title, at, tuple(apart), Change(change), single=lines, help=f"use {wanted}", edits=edits)
 
 
-def _counting(scene: Scene, number: int) -> Mapping[str, Any]:
-    """The attributes of a single-device step; for a mean, also over how many elements."""
+def _counting(scene: Scene, number: int) -> Step:
+    """A single-device step; for a mean, its attributes say also over how many elements."""
     step = scene.one.steps[number]
     rule = FACTS.of(step.op)
     if rule is None or not rule.average_of or "count" in step.attrs:
-        return step.attrs
+        return step
     many, few = scene.trace.reads[number][step.grads], scene.trace.reads[number][0]
     made = few if step.grads else scene.trace.ids[step.outputs[0]]
-    return {**step.attrs, "count": many.size // made.size} if made is not None and made.size else step.attrs
+    if made is None or not made.size:
+        return step
+    return step._replace(attrs={**step.attrs, "count": many.size // made.size})
 
 
 def right(scene: Scene, state: State, step: Step, number: int) -> bool:
@@ -216,7 +220,3 @@ def outputs_with(state: State, step: Step, instead: Mapping[int, Arrays]) -> dic
 
 def _at(attrs: Mapping[str, Any], name: str) -> str:
     return repr(attrs[name]) if name in attrs else ""
-
-
-def _values(attrs: Mapping[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name}={attrs[name]!r}" if name in attrs else f"no {name}" for name in names)

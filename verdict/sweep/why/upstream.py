@@ -15,7 +15,15 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Scene, arrays_of
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.words import called, elements_text, node_text, places_text, ranks_text, single_line
+from verdict.sweep.why.words import (
+    attributes_text,
+    called,
+    elements_text,
+    node_text,
+    places_text,
+    ranks_text,
+    single_line,
+)
 
 MOST_STEPS = 24
 """How many steps the way is followed back; a parting that lies further is not told, but what it leads to."""
@@ -93,8 +101,7 @@ def _own_fault(
     local = rule.local if rule is not None and share else frozenset()
     names = [name for name in sorted({*mine, *due} - local) if mine.get(name) != due.get(name)]
     if names:
-        told = ", ".join(f"{name}={mine[name]}" if name in mine else f"no {name}" for name in names)
-        wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
+        told, wanted = attributes_text(step, names), attributes_text(other, names)
         return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
     if share and _takes_all(step, seen, reads):
         return Parting("missing-reduction", _of_share(scene, node, seen, reads), maker, single)
@@ -102,7 +109,7 @@ def _own_fault(
         text = elements_text(scene, next(ids for ids in seen if ids is not None))
         title = f"{node} sums {text} only, and is read before the other parts of {in_short(other.place.name)} are added"
         return Parting("missing-reduction", title, maker, single)
-    told = " ".join(f"{name}={text}" for name, text in mine.items())
+    told = attributes_text(step, [*mine])
     right = called(other.op, other.place.name)
     title = f"{node} makes of its region what is no region of {right}, with {told or 'no attributes'}"
     return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)

@@ -93,8 +93,14 @@ def owner_lines(scene: Scene, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines.get(name, name) for name in names))
 
 
+def attributes_text(step: Step, names: Sequence[str]) -> str:
+    """Some attributes of a step, as its plan has them."""
+    attrs = step.stated
+    return ", ".join(f"{name}={attrs[name]!r}" if name in attrs else f"no {name}" for name in names)
+
+
 def _line(op: str, step: Step) -> str:
-    own = {} if step.op.startswith("~") else step.attrs
+    own = {} if step.op.startswith("~") else step.stated
     attrs = " ".join(f"{key}={value!r}" for key, value in sorted(own.items()))
     return called(op, step.place.name) + (f" {attrs}" if attrs else "")
 

@@ -1,0 +1,107 @@
+"""Axes that are cut at odd places shrink: parts, paddings and single elements stay what they are."""
+
+import pytest
+
+from tests.values.outline import plans, verdict
+from verdict.reduction import shrink
+from verdict.semantics import bind
+
+TAKEN = """
+  x input [3001, 8]
+  w weight [8]
+  y activation [8]
+  z activation [8]
+  y = aten.select.int(x) dim=0 index={}
+  z = mul(y, w)
+  output z
+"""
+PUT = """
+  x input [8]
+  y activation [3001, 8]
+  y = aten.select_backward(x) dim=0 index={} input_sizes=(3001, 8)
+  output y
+"""
+PADDED = """
+  x input [3001, 8]
+  w weight [8, 8]
+  p activation [{}, 8]
+  y activation [{}, 8]
+  p = aten.constant_pad_nd(x) pad=(0, 0, {}) value=0
+  y = aten.mm(p, w)
+  output y
+"""
+WRITTEN = """
+  x input [2, 3001]
+  w weight [2, 3001]
+  p activation [2, 3004]
+  n activation [2, 3001]
+  y activation [2, 3001]
+  p = pad(x) dim=1 before={} after={}
+  n = narrow(p) dim=1 start={} length=3001
+  y = mul(n, w)
+  output y
+"""
+
+
+def padded(before, after):
+    size = 3001 + before + after
+    return PADDED.format(size, size, f"{before}, {after}")
+
+
+CASES = {
+    "an element": (TAKEN.format(2000), TAKEN.format(1999)),
+    "the last element": (TAKEN.format(-1), TAKEN.format(2999)),
+    "the first element": (TAKEN.format(0), TAKEN.format(1)),
+    "an element that is put": (PUT.format(2000), PUT.format(2001)),
+    "zeros behind": (padded(0, 7), padded(7, 0)),
+    "zeros on both sides": (padded(3, 4), padded(4, 3)),
+    "a part without its ends": (padded(-3, -4), padded(-4, -3)),
+    "a written padding": (WRITTEN.format(1, 2, 1), WRITTEN.format(1, 2, 2)),
+}
+
+
+def longest(text):
+    """The longest axis of a plan at reduced shapes, beside itself."""
+    single, parallel = plans(text, text)
+    return max(size for shape in shrink(single, parallel, bind(single, parallel)).small[0].logicals for size in shape)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_cut_at_an_odd_place_stays_one_of_few_elements(name):
+    right, wrong = CASES[name]
+    assert longest(right) < 40
+    assert verdict(right, right) == "PROVED"
+    assert verdict(right, wrong) == "REFUTED"
+
+
+def test_a_padding_of_another_number_keeps_the_axis():
+    text = padded(0, 7).replace("value=0", "value=2")
+    assert longest(text) > 3000
+    assert verdict(text, text) == "PROVED"
+
+
+def turned(times, at):
+    """Rows that move down by one, several times; zeros come in behind. One of them is read."""
+    lines, steps, rows = ["x input [3001, 8]", "w weight [8]", "y activation [8]", "z activation [8]"], [], "x"
+    for k in range(times):
+        lines += [f"p{k} activation [3000, 8]", f"q{k} activation [3001, 8]"]
+        steps += [
+            f"p{k} = aten.slice.Tensor({rows}) dim=0 start=0 end=3000",
+            f"q{k} = aten.constant_pad_nd(p{k}) pad=(0, 0, 1, 0) value=0",
+        ]
+        rows = f"q{k}"
+    steps += [f"y = aten.select.int({rows}) dim=0 index={at}", "z = mul(y, w)", "output z"]
+    return "\n".join(("", *(f"  {line}" for line in (*lines, *steps)), ""))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 5, 7])
+def test_what_is_moved_again_and_again_stays_before_the_next_cut(times):
+    read, nothing = turned(times, 7), turned(times, 7).replace("z = mul(y, w)", "z = aten.zeros_like(w)")
+    assert longest(read) < 200
+    assert verdict(read, read) == "PROVED"
+    assert verdict(read, nothing) == "REFUTED"
+
+
+def test_what_is_moved_beyond_a_cut_is_zero_there():
+    read = turned(8, 7)
+    assert verdict(read, read.replace("z = mul(y, w)", "z = aten.zeros_like(w)")) == "PROVED"

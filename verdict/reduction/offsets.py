@@ -1,0 +1,39 @@
+"""How often coordinates of one axis are moved on the way through a plan: as parts of a whole that begin inside of it.
+
+An element of a part of a part is as far from the first one of the whole as both begin: a sum of two numbers. Of what is
+moved again and again, sums of many are compared.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+
+from verdict.reduction.coordinates import Coordinates
+from verdict.reduction.factors import Factors
+from verdict.reduction.visit import Visit
+
+MOST_MOVED = 9
+"""Of more numbers there are too many sums (`uneven.MOST_SUMS`): it is not counted any further."""
+
+
+def moved(known: Coordinates, factors: Factors, visits: Iterable[Visit], roots: Set[int]) -> Mapping[int, int]:
+    """How often at most coordinates along each of some factors are moved."""
+    found: dict[int, dict[int, int]] = {}
+    each_own = [(visit, _moves(factors, visit) & roots) for visit in visits]
+    before = -1
+    while before != (before := sum(sum(each.values()) for each in found.values())):
+        for visit, own in each_own:
+            read = [found.get(known.source(logical), {}) for logical in visit.read.values()]
+            here = {root for each in read for root in each} | own
+            many = {root: max((each.get(root, 0) for each in read), default=0) + (root in own) for root in here}
+            for logical in visit.made.values():
+                kept = found.get(logical, {})
+                most = {root: min(max(times, kept.get(root, 0)), MOST_MOVED) for root, times in many.items()}
+                if most:
+                    found[logical] = {**kept, **most}
+    return {root: max((each.get(root, 0) for each in found.values()), default=0) for root in roots}
+
+
+def _moves(factors: Factors, visit: Visit) -> frozenset[int]:
+    """The factors along which a node takes, or puts, parts that do not begin where the whole begins."""
+    whole = {atom for atom, cuts in visit.pattern.cuts.items() if len(cuts) > 2 or cuts[0] > 0}
+    tied = {atom for tie in visit.pattern.ties for atom in tie}
+    return frozenset(root for atom in whole & tied & set(visit.atoms) for root in factors.leaves(visit.atoms[atom]))
