@@ -52,7 +52,7 @@ def attribute(draw, name, value, whole):
         return value
     if isinstance(value, bool):
         return draw(st.booleans())
-    if name in ("dim", "dim0", "dim1", "dim2", "diagonal", "offset", "index", "k", "correction"):
+    if name in ("dim", "dim0", "dim1", "dim2", "diagonal", "offset", "index", "k", "n", "correction"):
         return draw(st.sampled_from([value, value - 1, value + 1, 0, -1]))
     if isinstance(value, int | float):
         return draw(st.integers(1, 4)) if whole else draw(REALS)
