@@ -36,6 +36,8 @@ ROUNDED = ("floor_divide", "_mode", "remainder")
 """Quotients that floats round to the wrong side of an integer; only wholes are drawn."""
 TIED = ("linalg_lu",)
 """What takes the row of the greatest element. Of numbers with few digits two may be as great: floats take either."""
+POLES = ("polygamma",)
+"""Where gamma has a pole torch makes some great number, and the rule none."""
 NUMERIC = {real, positive, nonzero, inside}
 ASKED = [node for node in NODES if not any(word in node.op for word in UNFIT)]
 
@@ -70,7 +72,7 @@ def drawn(draw, node):
     attrs = {name: attribute(draw, name, value, whole) for name, value in known.items()}
     bounds = [name for name in ("min", "max") if name in known and draw(st.booleans())]
     attrs.update({name: draw(REALS) for name in bounds})
-    wide = draw(st.booleans()) and not whole and not any(word in node.op for word in TIED)
+    wide = draw(st.booleans()) and not whole and not any(word in node.op for word in TIED + POLES)
     fills = tuple(spread if wide and fill in NUMERIC else fill for fill in node.fills)
     return Node(node.op, node.shapes, attrs, fills)
 
