@@ -97,6 +97,7 @@ def follow_parallel(
     found = Followed(trace, [], [], {})
     met: dict[tuple[int, bytes], Outputs] = {}
     makers: dict[tuple[int, bytes], int] = {}
+    sources: dict[int, int] = {}
     alike = defaultdict[str, list[int]](list)
     for number, step in enumerate(single.flow.steps):
         alike[step.op].append(number)
@@ -107,7 +108,6 @@ def follow_parallel(
         progress(number, len(flow.steps), "steps")
         reads = tuple(present(trace, value) for value in step.inputs)
         trace.reads.append(reads)
-        trace.above.append(_above(trace, reads, parts))
         key = key_of_reads(follower, step, reads)
         outputs: Outputs | None = _same(met.get(key), step)
         if outputs is not None and key in makers:
@@ -115,12 +115,14 @@ def follow_parallel(
         outputs = outputs or follower.outputs(step, reads)
         made: Outputs = (None,) * len(step.outputs)
         if outputs is None:
+            sources[number] = _above(sources, reads, parts)
             again = before and before.made(number, reads)
             if before and again:
                 made, claims = again, before.claims.get(number, [])
                 found.fresh.extend(claim for claim in claims if (number, claim.output) in before.refused)
             else:
-                made, claims = _guessed(number, step, reads, values, follower, guesses, parts)
+                maker = Maker(step.op, reads, sources[number])
+                made, claims = _guessed(number, step, maker, values, follower, guesses, parts)
                 found.fresh.extend(claims)
             found.claims.extend(claims)
             outputs, makers[key] = _resolved(made, claims), number
@@ -134,20 +136,22 @@ def follow_parallel(
     return found
 
 
-def _above(trace: Trace, reads: tuple[Ids, ...], parts: Parts) -> int:
-    """The single-device steps from which some elements of the parallel flow are computed, as bits."""
+def _above(known: Mapping[int, int], reads: tuple[Ids, ...], parts: Parts) -> int:
+    """The single-device steps from which some elements of the parallel flow are computed, as bits. known: of steps that
+    made something which the single-device plan does not have as it is.
+    """
     found = above(parts.single, reads, parts.elements)
     for block in (block for ids in reads for block in parts.elements.blocks_of(ids)):
-        found |= trace.above[block.owner] if block.kind is Kind.PARALLEL else 0
+        found |= known.get(block.owner, 0) if block.kind is Kind.PARALLEL else 0
     return found
 
 
 def _guessed(
-    number: int, step: Step, reads: tuple[Ids, ...], values: list[list[Array | None]], follower: Follower,
-    guesses: Guesses, parts: Parts,
+    number: int, step: Step, maker: Maker, values: list[list[Array | None]], follower: Follower, guesses: Guesses,
+    parts: Parts,
 ) -> tuple[Outputs, list[Claim]]:  # fmt: skip
     """The elements that a step makes, and what they are claimed to be."""
-    single, alike = parts.single, parts.alike[step.op]
+    single, alike, reads = parts.single, parts.alike[step.op], maker.reads
     made: list[Ids | None] = [None] * len(step.outputs)
     claims: list[Claim] = []
     for position, value in enumerate(step.outputs):
@@ -164,7 +168,6 @@ def _guessed(
         if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
             noise, guess = rounded(arrays), None
             if not ids.size or noise.size < ids.size:
-                maker = Maker(step.op, reads, parts.parallel.above[number])
                 guess = guesses.of(number, position, arrays, follower, maker)
             told = _told(guess, step.op, reads, noise, parts)
             if told and (number, position, told[1].tobytes()) not in guesses.refused:
