@@ -161,8 +161,8 @@ def _built(module: Any, file: str, function: str) -> tuple[Any, tuple[Any, ...],
         raise Refused(where, "it returns no pair of a jitted function and its arguments", due)
     jitted, arguments, *more = built
     if not hasattr(jitted, "trace"):
-        problem = f"what it returns first is no function of jax.jit but one of {type(jitted).__name__}"
-        raise Refused(where, problem, "return jax.jit(step, ...), arguments, of what is wrapped (pmap, filter_jit, ...)")
+        due = "return jax.jit(step, ...), arguments, of what is wrapped (pmap, filter_jit, nnx.jit)"
+        raise Refused(where, "what it returns first is not what jax.jit makes", due)
     if not isinstance(arguments, tuple):
         raise Refused(where, "the arguments are no tuple", "return jitted, (weights, x)")
     ranges: dict[str, Any] = dict(*more)
