@@ -160,6 +160,9 @@ def _built(module: Any, file: str, function: str) -> tuple[Any, tuple[Any, ...],
         due = "return jax.jit(step, in_shardings=..., out_shardings=...), arguments"
         raise Refused(where, "it returns no pair of a jitted function and its arguments", due)
     jitted, arguments, *more = built
+    if not hasattr(jitted, "trace"):
+        due = "return jax.jit(step, ...), arguments, of what is wrapped (pmap, filter_jit, nnx.jit)"
+        raise Refused(where, "what it returns first is not what jax.jit makes", due)
     if not isinstance(arguments, tuple):
         raise Refused(where, "the arguments are no tuple", "return jitted, (weights, x)")
     ranges: dict[str, Any] = dict(*more)

@@ -2,6 +2,7 @@
 
 from itertools import combinations_with_replacement, pairwise
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,18 @@ def test_parts_without_a_common_divisor_stay_a_whole():
     scales.cut(x, 501, (500,))
     scales.least(x, 500, 2)
     assert [scales.small(x, 1001, at) for at in (0, 500, 501, 1001)] == [0, 3, 4, 7]
+
+
+@pytest.mark.parametrize("grow", [1, 2, 6])
+def test_an_uneven_axis_that_grows_has_longer_parts(grow):
+    found = []
+    for more in (0, grow):
+        factors = Factors()
+        x = factors.new()
+        scales = Scales(factors, more)
+        scales.cut(x, 1001, (500, 501))
+        found.append([scales.small(x, 1001, at) for at in (500, 501, 1001)])
+    assert all(few + grow <= more for few, more in zip(*found, strict=True))
 
 
 def test_an_axis_of_which_a_part_is_counted_and_the_whole_stays_even():

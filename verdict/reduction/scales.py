@@ -157,9 +157,11 @@ class Scales:
             return scale
         terms = self._terms.get(root, 1)
         order = max(ORDER, 2 * terms - 1, terms + self._moved.get(root, 0))
-        gap = self._between.get(root, 1) + self._grow
-        leasts = {(size, least + self._grow) for size, least in self._least.get(root, set())}
-        uneven = few_alike(points, order, gap, leasts, self._chunks.get(root, set()))
+        gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
+        uneven = few_alike(points, order, gap, least, chunks)
+        if uneven is not None and self._grow:
+            longer = {(number, few + self._grow) for number, few in uneven.items()}
+            uneven = few_alike(points, order, gap + self._grow, longer, chunks)
         most = max(points)
         return scale if uneven is None or 2 * uneven[most] > most * scale else uneven
 

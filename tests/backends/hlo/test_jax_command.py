@@ -58,6 +58,14 @@ def build_nothing():
     return 3
 
 
+def build_wrapped():
+    class Wrapped:
+        def lower(self, name):
+            return Lowered(name)
+
+    return Wrapped(), ("mlp_dp",)
+
+
 def build_raising():
     raise ValueError("the mesh is too small\\nsecond line")
 
@@ -145,6 +153,7 @@ REFUSED = {
     "other devices": ({"devices": 4}, "", (), "jax made 4 devices of 8"),
     "no function": ({}, ":elsewhere", (), "it has no function elsewhere"),
     "no pair": ({}, ":build_nothing", (), "it returns no pair of a jitted function and its arguments"),
+    "a wrapped one": ({}, ":build_wrapped", (), "what it returns first is not what jax.jit makes"),
     "it raises": ({}, ":build_raising", (), "ValueError: the mesh is too small"),
     "it leaves": ({}, ":build_leaving", (), "SystemExit"),
     "it sleeps": ({}, ":build_sleeping", ("--compile-timeout", "1"), "it is not compiled in 1 s"),
