@@ -114,6 +114,6 @@ def test_of_what_the_greatest_and_norms_are_of_few_are_left(op):
     assert 2 <= found.sizes["k0"] < 10
 
 
-@pytest.mark.parametrize("op", ["argmax", "max.dim", "var.correction"])
+@pytest.mark.parametrize("op", ["argmax", "argmin", "var.correction"])
 def test_where_places_or_the_number_of_elements_show_all_are_left(op):
     assert shrink(meaning(f"aten.{op}", [(311, 4)], dim=0), {}, 1).sizes["k0"] == 311
