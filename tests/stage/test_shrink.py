@@ -105,3 +105,15 @@ def test_rows_that_are_written_beside_others_stay():
 def test_of_a_table_that_is_looked_up_in_few_rows_are_left(op, axis, more):
     found = shrink(meaning(f"aten.{op}", [(128_000, 64), (4, 32)], **more), {}, 1)
     assert found.sizes["i0" if axis == "x0" else "b0"] <= found.sizes[axis] < 10
+
+
+@pytest.mark.parametrize("op", ["amax", "amin", "max", "logsumexp", "linalg_vector_norm"])
+def test_of_what_the_greatest_and_norms_are_of_few_are_left(op):
+    more = {"dim": 0} if op == "logsumexp" else {}
+    found = shrink(meaning(f"aten.{op}", [(20_011, 4)], **more), {}, 1)
+    assert 2 <= found.sizes["k0"] < 10
+
+
+@pytest.mark.parametrize("op", ["argmax", "argmin", "var.correction"])
+def test_where_places_or_the_number_of_elements_show_all_are_left(op):
+    assert shrink(meaning(f"aten.{op}", [(311, 4)], dim=0), {}, 1).sizes["k0"] == 311

@@ -30,6 +30,8 @@ from verdict.ops.types import Types, and_positions, counted, floats, is_whole, k
 from verdict.outcome import Assumption
 
 OVER: Mapping[str, Any] = {"dim": None, "keepdim": False}
+FEWEST = 2
+"""The fewest elements of which a sum, a norm or the greatest is none of them alone."""
 
 
 def over(args: Arguments, rank: int) -> tuple[int, ...]:
@@ -44,8 +46,10 @@ def over(args: Arguments, rank: int) -> tuple[int, ...]:
     return places if rank else ()
 
 
-def _axes(law: Law, of_none: bool = True) -> Callable[[Arguments], Axes]:
-    """of_none: whether the operator has a value where it reduces no elements."""
+def _axes(law: Law, of_none: bool = True, few: bool = False) -> Callable[[Arguments], Axes]:
+    """of_none: whether the operator has a value where it reduces no elements. few: whether it makes the same of few
+    elements as of many: neither their number nor their places show.
+    """
 
     def axes(args: Arguments) -> Axes:
         shape = args["self"]
@@ -54,9 +58,9 @@ def _axes(law: Law, of_none: bool = True) -> Callable[[Arguments], Axes]:
             raise args.misfit(f"of no elements there is none, and x has the shape {shape}")
         if dtype_kind(args["dtype"]) in {"bool", "complex"}:
             raise args.unruled(f"a result of type {args['dtype']} has no rule")
-        shrinks = law is Law.SUM and kind(args["dtype"]) not in BITS
+        shrinks = few or (law is Law.SUM and kind(args["dtype"]) not in BITS)
         atoms = tuple(
-            Atom(f"k{k}", size, law, 2 if shrinks else size) if k in reduced else Atom(f"b{k}", size)
+            Atom(f"k{k}", size, law, FEWEST if shrinks else size) if k in reduced else Atom(f"b{k}", size)
             for k, size in enumerate(shape)
         )
         dims = tuple((atom.name,) for atom in atoms)
@@ -203,7 +207,7 @@ def _norm(args: Arguments) -> Array:
 def _norm_axes(args: Arguments) -> Axes:
     if not args["ord"] > 0:
         raise args.unruled(f"ord is {args['ord']}; what is above 0 has a rule")
-    return _axes(Law.WHOLE, of_none=args["ord"] != inf)(args)
+    return _axes(Law.WHOLE, of_none=args["ord"] != inf, few=True)(args)
 
 
 def reduction(
@@ -215,17 +219,18 @@ def reduction(
     linear: tuple[int, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
     of_none: bool = True,
+    few: bool = False,
     types: Types = floats,
     within: Known | None = None,
 ) -> OpRule:
-    """The rule of an operator that reduces some dimensions of one tensor."""
+    """The rule of an operator that reduces some dimensions of one tensor. of_none, few: see `_axes`."""
 
     def kept(args: Arguments) -> Any:
         made = forward(args)
         x = args["self"]
         return tuple(of_kind(y, x) for y in made) if isinstance(made, tuple) else of_kind(made, x)
 
-    shapes = _axes(law, of_none)
+    shapes = _axes(law, of_none, few)
     return operator(
         name, "self", attributes, shapes, kept, formula, linear=linear, within=within, assumptions=assumptions,
         types=types,
@@ -233,18 +238,14 @@ def reduction(
 
 
 def _of_some(
-    name: str,
-    formula: str,
-    forward: Callable[[Arguments], Any],
-    attributes: Mapping[str, Any] = OVER,
-    assumptions: tuple[Assumption, ...] = (),
-    types: Types = like_first,
-    within: Known | None = None,
-) -> OpRule:
-    """What has no value where there are no elements."""
+    name: str, formula: str, forward: Callable[[Arguments], Any], attributes: Mapping[str, Any] = OVER,
+    assumptions: tuple[Assumption, ...] = (), types: Types = like_first, within: Known | None = None,
+) -> OpRule:  # fmt: skip
+    """What has no value where there are no elements. Where it makes places, these are among all elements."""
     return reduction(
-        name, formula, forward, attributes, assumptions=assumptions, of_none=False, types=types, within=within
-    )
+        name, formula, forward, attributes, assumptions=assumptions, of_none=False, few=within is None, types=types,
+        within=within,
+    )  # fmt: skip
 
 
 def _mean_rule(name: str, formula: str, more: Mapping[str, Any], total: str) -> OpRule:
@@ -284,7 +285,7 @@ RULES: tuple[OpRule, ...] = (
         _of_some(f"aten.arg{k}", formula, _argbest, OVER, (CHOICE,), positions, _places(0))
         for k, formula in (("max", "where the greatest of x is"), ("min", "where the smallest of x is"))
     ),
-    reduction("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
+    reduction("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE, few=True),
     operator(
         "aten.linalg_vector_norm",
         "self",
