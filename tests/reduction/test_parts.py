@@ -105,3 +105,23 @@ def test_what_is_moved_again_and_again_stays_before_the_next_cut(times):
 def test_what_is_moved_beyond_a_cut_is_zero_there():
     read = turned(8, 7)
     assert verdict(read, read.replace("z = mul(y, w)", "z = aten.zeros_like(w)")) == "PROVED"
+
+
+def sunk(times):
+    """Rows that move down by 40, many times."""
+    lines, steps, rows = ["x input [3001, 2]", "w weight [2]", "z activation [3001, 2]"], [], "x"
+    for k in range(times):
+        lines += [f"p{k} activation [3041, 2]", f"q{k} activation [3001, 2]"]
+        steps += [
+            f"p{k} = aten.constant_pad_nd({rows}) pad=(0, 0, 40, 0) value=0",
+            f"q{k} = aten.slice.Tensor(p{k}) dim=0 start=0 end=3001",
+        ]
+        rows = f"q{k}"
+    return "\n".join(("", *(f"  {line}" for line in (*lines, *steps, f"z = mul({rows}, w)", "output z")), ""))
+
+
+def test_what_is_moved_more_often_than_is_counted_keeps_the_axis():
+    assert longest(sunk(9)) < 200
+    assert longest(sunk(14)) > 3000
+    assert verdict(sunk(14), sunk(14)) == "PROVED"
+    assert verdict(sunk(14), sunk(15)) != "PROVED"

@@ -10,8 +10,9 @@ from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.visit import Visit
 
-MOST_MOVED = 9
-"""Of more numbers there are too many sums (`uneven.MOST_SUMS`): it is not counted any further."""
+MOST_MOVED = 10
+"""It is not counted any further, and an axis along which it is reached shrinks by one number or not at all: of more
+than ten numbers there are too many sums (`uneven.MOST_SUMS`)."""
 
 
 def moved(known: Coordinates, factors: Factors, visits: Iterable[Visit], roots: Set[int]) -> Mapping[int, int]:

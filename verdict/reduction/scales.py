@@ -35,6 +35,7 @@ class Scales:
         self._even: dict[int, set[int]] = {}
         self._terms: dict[int, int] = {}
         self._moved: dict[int, int] = {}
+        self._restless: set[int] = set()
         self._known: dict[int, Fraction | Mapping[int, int]] = {}
         self._small: dict[tuple[int, int, int], int] = {}
 
@@ -75,9 +76,12 @@ class Scales:
         for root in self._factors.leaves(variable):
             self._terms[root] = max(terms, self._terms.get(root, 1))
 
-    def moved(self, root: int, times: int) -> None:
-        """Coordinates along a factor are moved so often, as parts of parts are."""
-        self._moved[root] = max(times, self._moved.get(root, 0))
+    def moved(self, root: int, times: int | None) -> None:
+        """Coordinates along a factor are moved so often, as parts of parts are; None: more often than is counted."""
+        if times is None:
+            self._restless.add(root)
+        else:
+            self._moved[root] = max(times, self._moved.get(root, 0))
 
     def odd(self) -> frozenset[int]:
         """The factors that no common divisor shrinks much, and that need not shrink alike everywhere."""
@@ -153,7 +157,7 @@ class Scales:
     def _found(self, root: int) -> Fraction | Mapping[int, int]:
         points = self._points.get(root, set()) - {0}
         scale = self._scale(root, gcd(*points))
-        if not points or not self._is_odd(root):
+        if not points or root in self._restless or not self._is_odd(root):
             return scale
         terms = self._terms.get(root, 1)
         order = max(ORDER, 2 * terms - 1, terms + self._moved.get(root, 0))

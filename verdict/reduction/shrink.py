@@ -10,7 +10,7 @@ from typing import NamedTuple
 from verdict.graph import Plan
 from verdict.ops import RECORDED
 from verdict.reduction.factors import Factors
-from verdict.reduction.offsets import moved
+from verdict.reduction.offsets import MOST_MOVED, moved
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
@@ -72,7 +72,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     two.constrain_shards(scales)
     for side, own in zip((one, two), visits, strict=True):
         for root, times in moved(side.coordinates, factors, own, scales.odd()).items():
-            scales.moved(root, times)
+            scales.moved(root, times if times < MOST_MOVED else None)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
     two.require_fitting(found[1])
