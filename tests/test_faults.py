@@ -117,6 +117,22 @@ def test_an_interrupt_is_one_sentence(everyone, busy):
     assert (process.returncode, out, err.strip()) == (2, "", "verdict: interrupted; nothing was decided")
 
 
+def test_an_interrupt_while_an_attribute_of_a_class_is_named_is_one_sentence():
+    """Of which the interpreter makes the cause of a RuntimeError."""
+    text = """
+import builtins, verdict.__main__
+class Named:
+    def __set_name__(self, owner, name): raise KeyboardInterrupt
+brought = builtins.__import__
+def bring(name, *more, **named):
+    return type("Class", (), {"it": Named()}) if name == "verdict.cli" else brought(name, *more, **named)
+builtins.__import__ = bring
+verdict.__main__.main()
+"""
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr.strip()) == (2, "", "verdict: interrupted; nothing was decided")
+
+
 def test_a_killed_run_leaves_no_process_behind():
     process = start("--exhaustive", pair=PAIR, stdout=subprocess.PIPE)
     assert until(lambda: len(group_of(process)) >= 3)

@@ -60,16 +60,26 @@ CASES = {
 }
 
 
-def longest(text):
-    """The longest axis of a plan at reduced shapes, beside itself."""
+def reduced(text):
+    """A plan at reduced shapes, beside itself."""
     single, parallel = plans(text, text)
-    return max(size for shape in shrink(single, parallel, bind(single, parallel)).small[0].logicals for size in shape)
+    return shrink(single, parallel, bind(single, parallel))
+
+
+def longest(text):
+    """The longest axis of a plan at reduced shapes."""
+    return max(size for shape in reduced(text).small[0].logicals for size in shape)
+
+
+def test_an_even_cut_is_none_of_uneven_parts():
+    assert not reduced(padded(3001, 3001)).uneven
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_cut_at_an_odd_place_stays_one_of_few_elements(name):
     right, wrong = CASES[name]
     assert longest(right) < 40
+    assert reduced(right).uneven
     assert verdict(right, right) == "PROVED"
     assert verdict(right, wrong) == "REFUTED"
 

@@ -68,7 +68,7 @@ def prepare(
         small = (*sides, full(parallel))
         if work_of(single, small[0]) + work_of(parallel, small[1]) > full_work:
             reduced = shrink(single, parallel, binding)
-            single, parallel, binding, small = reduced
+            single, parallel, binding, small, _ = reduced
             itself_bound = itself(single)
         _require_small(work_of(single, small[0]) + work_of(parallel, small[1]), most_work, parallel)
     except Faulty as error:
@@ -80,7 +80,8 @@ def alone(plan: Plan, most_work: int = MOST_WORK) -> tuple[Plan, Small]:
     """One plan at small shapes. Raises Faulty where it does not fit, or is too large."""
     small = full(plan)
     if work_of(plan, small) > FULL_WORK:
-        plan, _, _, (small, _) = shrink(plan, plan, itself(plan))
+        reduced = shrink(plan, plan, itself(plan))
+        plan, small = reduced.single, reduced.small[0]
     _require_small(work_of(plan, small), most_work, plan)
     return plan, small
 
@@ -216,8 +217,8 @@ def _shapes(plan: Plan, small: Small) -> tuple[tuple[str, Shape, Shape], ...]:
 def smaller(single: Plan, parallel: Plan) -> tuple[Plan, Plan]:
     """Both plans at small shapes that fit together, for engines that know no operators' shapes. Raises Faulty."""
     single, parallel = without_effects(single), without_effects(parallel)
-    single, parallel, _, (one, two) = shrink(single, parallel, bind(single, parallel))
-    return at(single, one), at(parallel, two)
+    reduced = shrink(single, parallel, bind(single, parallel))
+    return at(reduced.single, reduced.small[0]), at(reduced.parallel, reduced.small[1])
 
 
 def smaller_alone(plan: Plan) -> Plan:

@@ -128,6 +128,11 @@ class Scales:
             self._small[key] = self._of_pieces(self._factors.pieces(variable, size), coordinate)
         return self._small[key]
 
+    @property
+    def uneven(self) -> bool:
+        """Whether parts of some factor shrank unlike each other, of those that were asked for."""
+        return not all(isinstance(known, Fraction) for known in self._known.values())
+
     def _of_pieces(self, pieces: list[Piece], coordinate: int) -> int:
         if not pieces:
             return coordinate

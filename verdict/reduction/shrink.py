@@ -25,12 +25,16 @@ LEAST_RECORDED = 2
 
 
 class Reduced(NamedTuple):
-    """Both plans as they are reduced, where tables are given tensors; how they are bound; and their small shapes."""
+    """Both plans as they are reduced, where tables are given tensors; how they are bound; and their small shapes.
+
+    uneven: whether parts of some axis shrank unlike each other.
+    """
 
     single: Plan
     parallel: Plan
     binding: Binding
     small: tuple[Small, Small]
+    uneven: bool = False
 
 
 def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Reduced:
@@ -78,4 +82,4 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     two.require_fitting(found[1])
     plans = one.rewritten(found[0], scales), two.rewritten(found[1], scales)
     (single, first), (parallel, second) = plans
-    return Reduced(single, parallel, with_buffers(binding, single, parallel), (first, second))
+    return Reduced(single, parallel, with_buffers(binding, single, parallel), (first, second), scales.uneven)

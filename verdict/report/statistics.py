@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from verdict.report.lines import counted
-from verdict.report.report import Asked, Report
+from verdict.report.report import Asked, Report, Verdict
 
 
 def statistics(report: Report) -> Iterator[str]:
@@ -25,7 +25,7 @@ def _swept(report: Report) -> Iterator[str]:
     else:
         what = f"{counted(sweep.steps, 'step')} of all ranks, {counted(sweep.outputs, 'declared output')}"
     yield f"swept: {what}, {counted(sweep.claims, 'claim')}, {sweep.distinct} distinct ones proved, at {sweep.shapes}"
-    if sweep.larger:
+    if sweep.larger and report.verdict is not Verdict.REFUTED:
         yield f"both plans agree on random numbers at {sweep.larger}"
     if sweep.replicas > 1:
         yield f"one of {sweep.replicas} replicas was swept; that they add up to the whole is proved by stages:"

@@ -184,7 +184,7 @@ def _finite(flow: Flow, made: Values) -> bool:
 
 def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
     """Both plans unrolled at their shapes. Raises Faulty where one cannot be run."""
-    single, parallel, binding, small = reduced
+    single, parallel, binding, small, _ = reduced
     given = small[0].logicals
     axes = column_axes(single, parallel)
     return unroll(single, small[0], itself(single), given), unroll(parallel, small[1], binding, given, axes)

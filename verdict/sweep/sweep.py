@@ -41,6 +41,10 @@ from verdict.sweep.values import SEEDS
 
 MOST_MADE = 20_000_000
 """The most elements that both plans make at the shapes at which they are swept: each takes up to a KiB."""
+MOST_UNEVEN = 500_000_000
+"""How many operations on numbers both plans may take at full shapes, at least, where parts of an axis shrank unlike
+each other: what such shapes do not show, other ones of the kind may not show either. A second or two.
+"""
 MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
 
@@ -87,7 +91,8 @@ def sweep(
         if smallest is None:
             found = _swept(own, options, proofs, progress, proves)
         else:
-            larger = on_numbers(single, parallel, binding, smallest, most_operations)
+            most = max(most_operations, MOST_UNEVEN) if smallest.uneven else most_operations
+            larger = on_numbers(single, parallel, binding, smallest, most)
             found = _reduced(own, smallest, larger, options, proofs, progress, small, proves)
     except Faulty as error:
         return Swept(fault=error.fault)
@@ -209,7 +214,7 @@ def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) ->
 
 
 def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progress, proves: bool) -> Swept:
-    single, parallel, _, small = reduced
+    single, parallel, small = reduced.single, reduced.parallel, reduced.small
     flows = flows_of(reduced)
     integers = domains(single, small[0])
     both, apart = told_apart(reduced, flows, integers, options.solver.seed)
