@@ -90,6 +90,10 @@ def test_a_padding_of_another_number_keeps_the_axis():
     assert verdict(text, text) == "PROVED"
 
 
+def outline(*lines):
+    return "\n".join(("", *(f"  {line}" for line in lines), ""))
+
+
 def turned(times, at):
     """Rows that move down by one, several times; zeros come in behind. One of them is read."""
     lines, steps, rows = ["x input [3001, 8]", "w weight [8]", "y activation [8]", "z activation [8]"], [], "x"
@@ -100,8 +104,7 @@ def turned(times, at):
             f"q{k} = aten.constant_pad_nd(p{k}) pad=(0, 0, 1, 0) value=0",
         ]
         rows = f"q{k}"
-    steps += [f"y = aten.select.int({rows}) dim=0 index={at}", "z = mul(y, w)", "output z"]
-    return "\n".join(("", *(f"  {line}" for line in (*lines, *steps)), ""))
+    return outline(*lines, *steps, f"y = aten.select.int({rows}) dim=0 index={at}", "z = mul(y, w)", "output z")
 
 
 @pytest.mark.parametrize("times", [1, 2, 3, 5, 7])
@@ -127,7 +130,7 @@ def sunk(times):
             f"q{k} = aten.slice.Tensor(p{k}) dim=0 start=0 end=3001",
         ]
         rows = f"q{k}"
-    return "\n".join(("", *(f"  {line}" for line in (*lines, *steps, f"z = mul({rows}, w)", "output z")), ""))
+    return outline(*lines, *steps, f"z = mul({rows}, w)", "output z")
 
 
 def test_what_is_moved_more_often_than_is_counted_keeps_the_axis():

@@ -9,12 +9,8 @@ from collections.abc import Iterable, Mapping, Set
 
 from verdict.reduction.coordinates import NUMBER, Coordinates
 from verdict.reduction.factors import Factors
+from verdict.reduction.scales import MOST_MOVED
 from verdict.reduction.visit import Visit
-
-MOST_MOVED = 10
-"""It is not counted any further, and an axis along which it is reached shrinks by one number or not at all: of more
-than ten numbers there are too many sums (`uneven.MOST_SUMS`).
-"""
 
 
 def moved(known: Coordinates, factors: Factors, visits: Iterable[Visit], roots: Set[int]) -> Mapping[int, int]:

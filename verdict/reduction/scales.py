@@ -17,6 +17,11 @@ MOST_EVEN = 16
 ORDER = 3
 """A bound of an axis that is shifted is compared with another such: sums of two, or of three and one number."""
 
+MOST_MOVED = 10
+"""It is not counted any further how often coordinates are moved, and an axis along which it is reached shrinks by one
+number or not at all: of more than ten numbers there are too many sums (`uneven.MOST_SUMS`).
+"""
+
 
 class Scales:
     """What coordinates become when all factors are joined. What was said of a dimension holds for all that have its
@@ -35,7 +40,6 @@ class Scales:
         self._even: dict[int, set[int]] = {}
         self._terms: dict[int, int] = {}
         self._moved: dict[int, int] = {}
-        self._restless: set[int] = set()
         self._known: dict[int, Fraction | Mapping[int, int]] = {}
         self._small: dict[tuple[int, int, int], int] = {}
 
@@ -76,12 +80,9 @@ class Scales:
         for root in self._factors.leaves(variable):
             self._terms[root] = max(terms, self._terms.get(root, 1))
 
-    def moved(self, root: int, times: int | None) -> None:
-        """Coordinates along a factor are moved so often, as parts of parts are; None: more often than is counted."""
-        if times is None:
-            self._restless.add(root)
-        else:
-            self._moved[root] = max(times, self._moved.get(root, 0))
+    def moved(self, root: int, times: int) -> None:
+        """Coordinates along a factor are moved so often, as parts of parts are."""
+        self._moved[root] = max(times, self._moved.get(root, 0))
 
     def odd(self) -> frozenset[int]:
         """The factors that no common divisor shrinks much, and that need not shrink alike everywhere."""
@@ -162,10 +163,10 @@ class Scales:
     def _found(self, root: int) -> Fraction | Mapping[int, int]:
         points = self._points.get(root, set()) - {0}
         scale = self._scale(root, gcd(*points))
-        if not points or root in self._restless or not self._is_odd(root):
+        terms, moved = self._terms.get(root, 1), self._moved.get(root, 0)
+        if not points or moved >= MOST_MOVED or not self._is_odd(root):
             return scale
-        terms = self._terms.get(root, 1)
-        order = max(ORDER, 2 * terms - 1, terms + self._moved.get(root, 0))
+        order = max(ORDER, 2 * terms - 1, terms + moved)
         gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
         uneven = few_alike(points, order, gap, least, chunks)
         if uneven is not None and self._grow:

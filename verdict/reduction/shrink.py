@@ -2,7 +2,7 @@
 
 Every cut of every region of every tensor stays a cut, the number of pieces stays, and axes that an operator
 computes along keep the elements that its rule asks for. Constants keep their full values (`OpRule.reduce`).
-An axis shrinks by one rational number wherever it occurs, so that whatever fits at the full shapes fits here.
+An axis shrinks in one way wherever it occurs (scales.py), so that whatever fits at the full shapes fits here.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from verdict.graph import Plan
 from verdict.ops import RECORDED
 from verdict.reduction.factors import Factors
-from verdict.reduction.offsets import MOST_MOVED, moved
+from verdict.reduction.offsets import moved
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
@@ -76,7 +76,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     two.constrain_shards(scales)
     for side, own in zip((one, two), visits, strict=True):
         for root, times in moved(side.coordinates, factors, own, scales.odd()).items():
-            scales.moved(root, times if times < MOST_MOVED else None)
+            scales.moved(root, times)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
     two.require_fitting(found[1])

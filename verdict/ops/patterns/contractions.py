@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from verdict.graph import Shape
 from verdict.ops.aten import RULES
+from verdict.ops.aten.reductions import FEWEST
 from verdict.ops.pattern import Pattern, Patterns
 from verdict.ops.patterns.common import named
 from verdict.ops.patterns.made import POSITIONS
@@ -13,8 +14,6 @@ from verdict.ops.rule import Atom, Attributes, Axes, Dim, Scale
 from verdict.ops.shapes import make_axes
 
 RULE = {rule.name: rule for rule in RULES}
-FEWEST = 2
-"""The fewest elements left of an axis that is computed along: of a single one, sum, mean and maximum are the same."""
 
 
 def fewest(axes: Axes, least: int = FEWEST) -> Axes:
