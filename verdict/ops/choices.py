@@ -5,10 +5,9 @@ from math import isinf
 from typing import Any
 
 from verdict.ops import FACTS
-from verdict.ops.names import CHOICES, CONDITIONS, FILLS, PADS
-from verdict.ops.signs import named
+from verdict.ops.names import CHOICES, CONDITIONS, FILLS, PADS, named
 
-MIXING = frozenset({"lerp", "subtract"})
+MIXING = frozenset({"lerp"})
 """Operators that add multiples of what they read, of which their rules do not say so."""
 NUMBERS = ("value", "self", "other")
 """Attributes that are a number to choose."""

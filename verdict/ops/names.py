@@ -1,5 +1,7 @@
 """Operators by name, of which something holds that their rules do not say."""
 
+from verdict.graph import GRAD
+
 MATRICES = frozenset(
     {
         *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
@@ -84,6 +86,10 @@ LOOKUPS, LOOKUP_GRADIENTS = frozenset({"aten.embedding"}), frozenset({"aten.embe
 HLO = {
     **{f"hlo.{name}": name for name in ("add", "maximum", "minimum", "abs", "log", "sqrt", "rsqrt", "floor", "ceil")},
     **{f"hlo.{name}": name for name in ("sign", "tanh", "erf", "clamp", "constant")},
+    "hlo.subtract": "sub",
+    "hlo.negate": "neg",
+    "hlo.sine": "sin",
+    "hlo.cosine": "cos",
     "hlo.multiply": "mul",
     "hlo.divide": "div",
     "hlo.power": "pow",
@@ -103,3 +109,13 @@ HLO = {
     "hlo.pad": "identity",
 }
 """Opcodes by the names of operators that are like them in signs, poles and infinite numbers."""
+
+
+def name_of(op: str) -> str:
+    """The name of an operator, without dialect, overload and whether it is a gradient."""
+    return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
+
+
+def named(op: str) -> str:
+    """The name of an operator, that of an opcode's like among them."""
+    return HLO.get(op) or name_of(op)

@@ -6,8 +6,7 @@ from typing import Any
 
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
-from verdict.ops.facts import name_of
-from verdict.ops.names import BOUNDS, CHOICES, COMPARING, FINITE, HLO, MATRICES, SMOOTH
+from verdict.ops.names import BOUNDS, CHOICES, COMPARING, FINITE, MATRICES, SMOOTH, named
 from verdict.ops.types import COMPLEX, FLOAT, cast, kind
 
 LIMITS: Mapping[str, tuple[str, ...]] = {
@@ -75,12 +74,13 @@ EVERYWHERE = (SMOOTH | FINITE | NEVER_NEGATIVE) - {"addcdiv", "div", "reciprocal
     *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
 }
 """Operators that make a number of any numbers, their gradients included."""
-SMOOTH_OPCODES = frozenset({f"hlo.{name}" for name in ("subtract", "negate", "sine", "cosine")})
-OPCODES = SMOOTH_OPCODES | {
-    *(f"hlo.{name}" for name in ("and", "or", "xor", "not", "bits_and", "bits_or", "bits_xor", "reduce_and")),
-    *(f"hlo.{name}" for name in ("convert", "gather", "scatter", "scatter_add", "dynamic_slice", "topk", "sort")),
-    *("hlo.dynamic_update_slice", "hlo.reduce_or", "hlo.scatter_maximum", "hlo.scatter_minimum"),
-}
+OPCODES = frozenset(
+    {
+        *(f"hlo.{name}" for name in ("and", "or", "xor", "not", "bits_and", "bits_or", "bits_xor", "reduce_and")),
+        *(f"hlo.{name}" for name in ("convert", "gather", "scatter", "scatter_add", "dynamic_slice", "topk", "sort")),
+        *("hlo.dynamic_update_slice", "hlo.reduce_or", "hlo.scatter_maximum", "hlo.scatter_minimum"),
+    }
+)
 """XLA's opcodes, beside those that are called as operators are, that make a number of any numbers."""
 NORMS = frozenset({"layernorm", "native_layer_norm", "native_layer_norm_backward", "native_group_norm"}) | {
     *("native_group_norm_backward", "rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward"),
@@ -220,7 +220,7 @@ def strict(op: str) -> bool:
     its inputs, compares or orders them, or counts, may make a number of it.
     """
     strictly = ARITHMETIC if op.endswith(GRAD) else ARITHMETIC | BOUNDS
-    return _carries(op) or named(op) in strictly or op in SMOOTH_OPCODES
+    return _carries(op) or named(op) in strictly
 
 
 def compares(op: str) -> bool:
@@ -293,8 +293,3 @@ def _of_floats(attrs: Mapping[str, Any]) -> bool:
 
 def _above_zero(value: Any) -> bool:
     return isinstance(value, int | float) and value > 0
-
-
-def named(op: str) -> str:
-    """The name of an operator, that of an opcode's like among them."""
-    return HLO.get(op) or name_of(op)

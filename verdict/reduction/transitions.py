@@ -52,6 +52,11 @@ def follow(known: Coordinates, visit: Visit) -> None:
             known.name(known.logical(visit.node.inputs[position]), *visit.axes([atom]))
         if atom in visit.pattern.single:
             _apart(known, visit, known.logical(visit.node.inputs[position]), atom)
+        if atom in visit.pattern.ends:
+            known.clamp(known.logical(visit.node.inputs[position]))
+    for position, atoms in visit.pattern.around.items():
+        if known.state(visit.read[position]) is not State.ZERO:
+            known.keep_axes(visit.axes(atoms))
     state, axes = _made(known, visit)
     counting = FACTS.counted(visit.node.op)
     for output in visit.made:
