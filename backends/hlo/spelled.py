@@ -20,6 +20,22 @@ CONSTANT = "hlo.constant"
 Numbers = npt.NDArray[np.int64]
 LONG = 16
 """Axes of no more elements are written as lists: they keep their sizes in proofs."""
+_TURNED = {"GE": "LT", "LE": "GT", "EQ": "NE"}
+"""What is said of the elements that a comparison leaves out."""
+_SWAPPED = {"LT": "gt", "LE": "ge", "GT": "lt", "GE": "le", "EQ": "eq", "NE": "ne"}
+"""What compares the second operand with the first, by what compares the first with the second."""
+_WITH_NUMBER = {
+    "hlo.add": ("aten.add.Scalar", "other"),
+    "hlo.subtract": ("aten.sub.Scalar", "other"),
+    "hlo.maximum": ("aten.clamp", "min"),
+    "hlo.minimum": ("aten.clamp", "max"),
+}
+"""What does to one operand and a number what an opcode does to two, and the attribute that is the number."""
+_EITHER_WAY = _WITH_NUMBER.keys() - {"hlo.subtract"}
+WITH_NUMBERS = frozenset(
+    {*(name for name, _ in _WITH_NUMBER.values()), *(f"aten.{name}.Scalar" for name in _SWAPPED.values())}
+)
+"""The operators of `with_numbers`, which work element by element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +47,11 @@ class Spelled:
     shape: tuple[int, ...]
     dtype: str
     attrs: dict[str, Any] = field(hash=False, default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What people call the node."""
+        return "mask" if self.dtype == "bool" else "positions" if self.shape else "constant"
 
 
 def spelled(array: Numbers, dtype: str) -> Spelled:
@@ -61,8 +82,8 @@ def _threshold(array: Numbers) -> Spelled | None:
     (steps,) = np.diff(array).nonzero()
     if len(steps) != 1:
         return None
-    name = "lt" if array[0] else "ge"
-    return Spelled(f"aten.{name}.Scalar", (_iota(len(array), 0, "int32"),), array.shape, "bool", {"other": int(steps[0]) + 1})
+    op, attrs = f"aten.{'lt' if array[0] else 'ge'}.Scalar", {"other": int(steps[0]) + 1}
+    return Spelled(op, (_iota(len(array), 0, "int32"),), array.shape, "bool", attrs)
 
 
 def _mask(array: Numbers) -> Spelled | None:
@@ -74,9 +95,6 @@ def _mask(array: Numbers) -> Spelled | None:
             joint = "hlo.or" if turned else "hlo.and"
             return sides[0] if len(sides) == 1 else Spelled(joint, tuple(sides), array.shape, "bool")
     return None
-
-
-_TURNED = {"GE": "LT", "LE": "GT", "EQ": "NE"}
 
 
 def _band(array: Numbers) -> dict[str, int] | None:
@@ -136,16 +154,3 @@ def with_numbers(
             name, key = _WITH_NUMBER[op]
             return name, 0, {key: number}
     return None
-
-
-_SWAPPED = {"LT": "gt", "LE": "ge", "GT": "lt", "GE": "le", "EQ": "eq", "NE": "ne"}
-_WITH_NUMBER = {
-    "hlo.add": ("aten.add.Scalar", "other"),
-    "hlo.subtract": ("aten.sub.Scalar", "other"),
-    "hlo.maximum": ("aten.clamp", "min"),
-    "hlo.minimum": ("aten.clamp", "max"),
-}
-"""What does to one operand and a number what an opcode does to two, and the attribute that is the number."""
-_EITHER_WAY = _WITH_NUMBER.keys() - {"hlo.subtract"}
-WITH_NUMBERS = frozenset({*(name for name, _ in _WITH_NUMBER.values()), *(f"aten.{name}.Scalar" for name in _SWAPPED.values())})
-"""The operators of `with_numbers`, which work element by element."""

@@ -104,7 +104,7 @@ class Recording:
             return self.constant(made.attrs["values"], made.shape, made.dtype).number
         if made not in self._spelled:
             inputs, value = [self._written(each) for each in made.read], Value(made.shape, made.dtype)
-            self._spelled[made] = self.tape.emit(made.op, inputs, (value,), made.attrs, made.op)[0]
+            self._spelled[made] = self.tape.emit(made.op, inputs, (value,), made.attrs, made.name)[0]
         return self._spelled[made]
 
     def constant(self, values: tuple[int | float, ...], shape: tuple[int, ...], dtype: str) -> Made:

@@ -23,6 +23,7 @@ from verdict.ops.names import (
     SCALED,
     SMOOTH,
     STEPS,
+    has_cases,
     name_of,
     named,
 )
@@ -175,7 +176,7 @@ class Facts:
         """Whether what a node makes of its inputs at some positions is one formula, without cases, whatever the others
         are; False where nobody says so.
         """
-        formula = named(op) in SMOOTH and not _has_cases(named(op), attrs)
+        formula = named(op) in SMOOTH and not has_cases(named(op), attrs)
         return formula or self.is_polynomial_in(op, node, attrs, positions)
 
     def is_polynomial_in(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
@@ -223,7 +224,7 @@ class Facts:
             return positions <= {0}
         if name == "pow":
             return attrs.get("exponent") is not None
-        scales = name in HOMOGENEOUS and not _has_cases(name, {**attrs, "exponent": 1})
+        scales = name in HOMOGENEOUS and not has_cases(name, {**attrs, "exponent": 1})
         return scales or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
 
     def makes_infinite(self, op: str, attrs: Mapping[str, Any]) -> bool:
@@ -292,11 +293,3 @@ class Facts:
         """Whether a node may make another view of the memory of its first input."""
         rule = self._rules.get(op)
         return rule is not None and rule.views
-
-
-def _has_cases(name: str, attrs: Mapping[str, Any]) -> bool:
-    """Whether attributes make an operator of one formula one of several: quotients that are rounded, roots."""
-    if name == "pow":
-        return attrs.get("exponent") is None or attrs["exponent"] % 1 != 0
-    rounded = attrs.get("rounding_mode", attrs.get("rounding")) is not None
-    return rounded or attrs.get("eps") == 0

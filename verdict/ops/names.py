@@ -1,5 +1,8 @@
 """Operators by name, of which something holds that their rules do not say."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from verdict.graph import GRAD
 
 MATRICES = frozenset(
@@ -119,3 +122,11 @@ def name_of(op: str) -> str:
 def named(op: str) -> str:
     """The name of an operator, that of an opcode's like among them."""
     return HLO.get(op) or name_of(op)
+
+
+def has_cases(name: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether attributes make an operator of one formula one of several: quotients that are rounded, roots."""
+    if name == "pow":
+        return attrs.get("exponent") is None or attrs["exponent"] % 1 != 0
+    rounded = attrs.get("rounding_mode", attrs.get("rounding")) is not None
+    return rounded or attrs.get("eps") == 0

@@ -177,6 +177,11 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
 
 
+def adds_up(op: str) -> bool:
+    """Whether a node adds up what it reads along the dimensions `dim`."""
+    return named(op) == "sum"
+
+
 def divisible(op: str) -> int:
     """The least sign of what a node with a pole may be given there, that it makes a number of it: log1p adds one."""
     return NOT_NEGATIVE if named(op) == "log1p" else POSITIVE

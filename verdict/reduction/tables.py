@@ -221,7 +221,8 @@ def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> 
         for node in reversed(segment.nodes):
             made = node.outputs[0] if len(node.outputs) == 1 else ABSENT
             read = readers.get(made, ())
-            if read and uses.issuperset(read) and _repeats(plan, node, makers) and (segment.device, made) not in declared:
+            handed_on = (segment.device, made) in declared
+            if read and uses.issuperset(read) and _repeats(plan, node, makers) and not handed_on:
                 uses = uses.difference(read) | {Use(segment.device, node.inputs[0], signature(node), 0)}
         found |= dict.fromkeys(use for each in readers.values() for use in each if use in uses)
     return tuple(found)

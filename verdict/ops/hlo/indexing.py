@@ -147,7 +147,7 @@ def _windows(args: Arguments, x: Shape, index: Shape, updates: Shape) -> Shape:
     if (
         list(window) != sorted(set(window))
         or any(not 0 <= k < len(updates) for k in window)
-        or len(window) + len(dropped) != len(x)
+        or len(window) + len({*dropped} & {*range(len(x))}) != len(x)
         or batch != _batch(args, index)
     ):
         raise args.misfit(f"updates of shape {updates} do not fit {x} and indices of shape {index}")

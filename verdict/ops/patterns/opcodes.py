@@ -23,7 +23,7 @@ RULE = {rule.name: rule for rule in RULES}
 
 
 def _part(shape: Shape, bounds: Bounds) -> tuple[list[Atom], list[list[tuple[str, ...]]], Pattern]:
-    """The atoms of a whole and of its part, the dimensions of both, and a pattern of no axes that ties and cuts them."""
+    """The atoms of a whole and its part, the dimensions of both, and a pattern of no axes that ties and cuts them."""
     atoms, dims = named("d", shape)
     part, ties, cuts = list(dims), list[tuple[str, str]](), dict[str, tuple[int, ...]]()
     for k, (size, (start, stop)) in enumerate(zip(shape, bounds, strict=True)):
@@ -96,7 +96,8 @@ def _iota(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
         begin = {"start": at(scale, f"d{dim}", start)} if start else {}
         return {**given, **begin, "size": scale.outputs[0]}
 
-    return Pattern(make_axes(atoms, (), (dims,)), cuts={f"d{dim}": (start,)} if start else {}, made=f"d{dim}", reduce=reduce)
+    cuts = {f"d{dim}": (start,)} if start else {}
+    return Pattern(make_axes(atoms, (), (dims,)), cuts=cuts, made=f"d{dim}", reduce=reduce)
 
 
 def _looked_up(name: str) -> Patterns:
