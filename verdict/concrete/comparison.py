@@ -102,8 +102,8 @@ def compare_prepared(
     single-device plan makes no numbers of is not, nor anything where a loss of it is none (`losses-are-numbers`).
     """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
-    integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
-    near = marks(single, parallel)
+    integers, named = domains(single, one), () if exact or seed % 2 else thresholds(one, two)
+    near = marks(one, two)
     drawn = random_values(single, one, seed, exact, near, integers=integers, named=named, scale=scale)
     drawn = with_usual_rows(drawn, integers) if usual else drawn
     shapes = _shapes(single, one)

@@ -77,7 +77,7 @@ def random_values(
     """
     random = np.random.default_rng(seed)
     integers = domains(plan, small) if integers is None else integers
-    near = marks(plan) if near is None else near
+    near = marks(small) if near is None else near
     gain, unsigned = _gain(plan, small), {name for name, low, _ in plan.ranges if low >= 0}
     stated = {name for name, _, _ in plan.ranges}
     values: dict[int, Array] = {}
@@ -182,21 +182,19 @@ def _numbers(random: np.random.Generator, shape: Shape, bound: float, exact: boo
     return np.asarray(numbers, dtype=object)
 
 
-def marks(*plans: Plan) -> tuple[int, ...]:
-    """The integers that plans name, sizes and attributes, and their neighbours."""
+def marks(*plans: Small) -> tuple[int, ...]:
+    """The integers that plans name at the shapes at which they are run, sizes and attributes, and their neighbours."""
     found = {0, 1}
-    for plan in plans:
-        found |= {size for logical in plan.logicals for size in logical.shape}
-        for segment in plan.segments:
-            for node in segment.nodes:
-                found |= {number for _, value in node.attrs for number in _whole(value)}
+    for small in plans:
+        found |= {size for shape in small.logicals for size in shape}
+        found |= {number for attrs in small.attrs.values() for value in attrs.values() for number in _whole(value)}
     return tuple(sorted({near for number in found if abs(number) < MOST for near in (number - 1, number, number + 1)}))
 
 
-def thresholds(*plans: Plan) -> tuple[float, ...]:
+def thresholds(*plans: Small) -> tuple[float, ...]:
     """The small numbers that attributes of some plans name, and their neighbours: bounds, and what is compared."""
-    nodes = (node for plan in plans for segment in plan.segments for node in segment.nodes)
-    found = {number for node in nodes for _, value in node.attrs for number in _small(value)}
+    named = (value for small in plans for attrs in small.attrs.values() for value in attrs.values())
+    found = {number for value in named for number in _small(value)}
     steps = {number: BESIDE * max(1.0, abs(number)) for number in found}
     return tuple(sorted({near for n, step in steps.items() for near in (n - step, n, n + step)}))
 

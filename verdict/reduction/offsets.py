@@ -2,7 +2,7 @@
 and where what is looked up is named by coordinates that a number was added to.
 
 An element of a part of a part is as far from the first one of the whole as both begin: a sum of two numbers. Of what is
-moved again and again, sums of many are compared.
+moved again and again, sums of many are compared, and of two that meet those of both.
 """
 
 from collections.abc import Iterable, Mapping, Set

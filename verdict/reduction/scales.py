@@ -15,7 +15,10 @@ from verdict.reduction.uneven import few_alike
 MOST_EVEN = 16
 """So many elements a factor may keep, or have, and stay even."""
 ORDER = 3
-"""A bound of an axis that is shifted is compared with another such: sums of two, or of three and one number."""
+"""A bound of an axis that is shifted is compared with another such: sums of two, or of three and one number.
+
+So are coordinates that were moved m times: 2 m + 2 numbers meet, and all but one may be on one side.
+"""
 
 MOST_MOVED = 10
 """It is not counted any further how often coordinates are moved, and an axis along which it is reached shrinks by one
@@ -101,7 +104,9 @@ class Scales:
             self._chunks.setdefault(self._factors.find(pieces[0].factor), set()).add((size, step, count))
 
     def least(self, variable: int, size: int, least: int) -> None:
-        """Keep at least `least` elements of a dimension or axis of `size`."""
+        """Keep at least `least` elements of a dimension or axis of `size`. One element stays one between any cuts."""
+        if size == 1:
+            return
         said = ("least", self._factors.find(variable), size, least)
         if said in self._heeded:
             return
@@ -166,7 +171,7 @@ class Scales:
         terms, moved = self._terms.get(root, 1), self._moved.get(root, 0)
         if not points or moved >= MOST_MOVED or not self._is_odd(root):
             return scale
-        order = max(ORDER, 2 * terms - 1, terms + moved)
+        order = max(ORDER, 2 * (terms + moved) - 1)
         gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
         uneven = few_alike(points, order, gap, least, chunks)
         if uneven is not None and self._grow:

@@ -130,8 +130,8 @@ def _drawn(
     without these, integers of one tensor are made alike (`defined`), else some of the given numbers, else all, lose
     their signs. integers, kept, scale: see `seen`.
     """
-    single, near = reduced.single, marks(reduced.single, reduced.parallel)
-    near_bounds, usual = thresholds(reduced.single, reduced.parallel), range(len(seeds))[USUAL_SEEDS]
+    single, near = reduced.single, marks(*reduced.small)
+    near_bounds, usual = thresholds(*reduced.small), range(len(seeds))[USUAL_SEEDS]
     for wild, named in ((True, near_bounds), (False, near_bounds), (False, ())):
         drawn = [
             random_values(
