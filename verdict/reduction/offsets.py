@@ -7,7 +7,8 @@ moved again and again, sums of many are compared, and of two that meet those of 
 
 from collections.abc import Iterable, Mapping, Set
 
-from verdict.reduction.coordinates import NUMBER, Coordinates
+from verdict.reduction.added import NUMBER
+from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import MOST_MOVED
 from verdict.reduction.visit import Visit
