@@ -97,6 +97,14 @@ def _small_sum(numbers, small):
     return sum(small[number] for number in numbers)
 
 
+def test_numbers_that_become_long_have_longer_parts():
+    """The second choice of shapes is one element longer in each part."""
+    numbers = (1001, 1003, 2002, 2003, 2006, 4001, 4006, 7999, 8002)
+    found = few_alike(numbers, ORDER, 1, (), ())
+    longer = few_alike(numbers, ORDER, 2, [(number, few + 1) for number, few in found.items()], ())
+    assert all(found[number] < longer[number] < 1000 for number in numbers)
+
+
 def test_a_view_gives_a_dimension_two_factors():
     factors = Factors()
     hidden, heads, width = factors.new(), factors.new(), factors.new()

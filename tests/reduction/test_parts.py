@@ -138,3 +138,53 @@ def test_what_is_moved_more_often_than_is_counted_keeps_the_axis():
     assert longest(sunk(14)) > 3000
     assert verdict(sunk(14), sunk(14)) == "PROVED"
     assert verdict(sunk(14), sunk(15)) != "PROVED"
+
+
+APART = """
+  x input [3001, 1048576]
+  w input [3001, 1048576]
+  y activation [3001, 1048576]
+"""
+
+
+def apart(shift):
+    """Rows that move down twice, times rows that move up twice: where all moves are longer than the rows, zeros."""
+    lines, steps, wide = [], [], 3001 + shift
+    for one, before, after, start in (("x", shift, 0, 0), ("w", 0, shift, shift)):
+        for k, rows in enumerate((one, f"{one}0")):
+            lines += [f"{one}p{k} activation [{wide}, 1048576]", f"{one}{k} activation [3001, 1048576]"]
+            steps += [
+                f"{one}p{k} = pad({rows}) dim=0 before={before} after={after}",
+                f"{one}{k} = narrow({one}p{k}) dim=0 start={start} length=3001",
+            ]
+    return APART + outline(*lines, *steps, "y = mul(x1, w1)", "output y")
+
+
+def test_moves_on_both_sides_of_a_product_are_compared_with_the_whole():
+    """4 x 750 rows leave one of 3,001, and 4 x 751 leave none."""
+    nothing = APART + outline("y = aten.zeros_like(w)", "output y")
+    assert verdict(apart(750), nothing) == "REFUTED"
+    assert verdict(apart(751), nothing) == "PROVED"
+
+
+ONE = """
+  x input [20, 7000]
+  t input int64 [20]
+  range t 0 6999
+  m activation [20, 1]
+  n activation [20]
+  f activation [20]
+  y activation [20]
+  m = one_hot(t) start={at} stop={end}
+  n = view(m) size=(20,)
+  f = take_ids(x, t) start=0 stop=7000
+  y = mul(f, n)
+  output y
+"""
+
+
+def test_a_class_by_itself_does_not_keep_the_others():
+    single, wrong = (ONE.format(at=at, end=at + 1) for at in (1367, 1368))
+    assert longest(single) < 100
+    assert verdict(single, single) == "PROVED"
+    assert verdict(single, wrong) == "REFUTED"

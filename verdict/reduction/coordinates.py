@@ -14,6 +14,7 @@ from typing import Any
 from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
+from verdict.reduction.added import NUMBER, POSITION, coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State, given_state
@@ -28,10 +29,6 @@ ENDS = 2
 """How many elements more are kept between cuts where coordinates are clamped: the first and the last stand for many."""
 PARTED = 1
 """How many elements more are kept between cuts where the first one is unlike those beside it."""
-POSITION = -1
-"""What stands for positions among coordinates: of any two axes they may be the same."""
-NUMBER = -2
-"""What stands for any number among what is added up."""
 
 
 class Coordinates:
@@ -86,6 +83,10 @@ class Coordinates:
             else:
                 self._assumed.add(logical)
         return self._state.get(logical, State.DATA)
+
+    def variable(self, logical: int) -> int:
+        """The variable of the coordinates that a logical tensor holds."""
+        return self._variable[logical]
 
     def source(self, logical: int) -> int:
         """The logical tensor that was sent where this one arrives; itself where it does not."""
@@ -185,7 +186,7 @@ class Coordinates:
         """Whether coordinates that meet are few, or each is another one. A multiple of one of them is beyond axes of
         few elements, whichever multiple it is.
         """
-        met = _coordinates(self.added(*logicals))
+        met = coordinates(self.added(*logicals))
         return met.total() <= MOST_ADDED or max(met.values()) == 1
 
     def meet(self, logicals: Sequence[int], summed: bool = False) -> None:
@@ -195,7 +196,7 @@ class Coordinates:
         cut, what is missing to that has a place in the order, too: twice as many.
         """
         added = self.added(*logicals)
-        found = _coordinates(added)
+        found = coordinates(added)
         self._terms.append((self._variable[logicals[0]], added.total()))
         self._met.append((self._variable[logicals[0]], found + found if summed else found))
 
@@ -294,7 +295,3 @@ class Coordinates:
         variable = self._variable[logical]
         size = self._size.get(self._factors.find(variable))
         return None if size is None else Axis(variable, size)
-
-
-def _coordinates(added: Counter[int]) -> Counter[int]:
-    return Counter({each: times for each, times in added.items() if each != NUMBER})

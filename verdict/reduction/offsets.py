@@ -2,12 +2,13 @@
 and where what is looked up is named by coordinates that a number was added to.
 
 An element of a part of a part is as far from the first one of the whole as both begin: a sum of two numbers. Of what is
-moved again and again, sums of many are compared.
+moved again and again, sums of many are compared, and of two that meet those of both.
 """
 
 from collections.abc import Iterable, Mapping, Set
 
-from verdict.reduction.coordinates import NUMBER, Coordinates
+from verdict.reduction.added import NUMBER
+from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import MOST_MOVED
 from verdict.reduction.visit import Visit

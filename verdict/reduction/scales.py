@@ -15,12 +15,21 @@ from verdict.reduction.uneven import few_alike
 MOST_EVEN = 16
 """So many elements a factor may keep, or have, and stay even."""
 ORDER = 3
-"""A bound of an axis that is shifted is compared with another such: sums of two, or of three and one number."""
+"""A bound of an axis that is shifted is compared with another such: sums of two, or of three and one number.
+
+So are coordinates that were moved m times: 2 m + 2 numbers meet, and all but one may be on one side.
+"""
 
 MOST_MOVED = 10
 """It is not counted any further how often coordinates are moved, and an axis along which it is reached shrinks by one
 number or not at all: of more than ten numbers there are too many sums (`uneven.MOST_SUMS`).
 """
+MOST_CHAINED = 32
+"""So many relations between coordinates follow each other in sixteen layers of attention and their gradients; an axis
+along which it are more keeps its size.
+"""
+APART = 2
+"""Of two coordinates that are related there are as many elements between cuts, at least."""
 
 
 class Scales:
@@ -40,6 +49,7 @@ class Scales:
         self._even: dict[int, set[int]] = {}
         self._terms: dict[int, int] = {}
         self._moved: dict[int, int] = {}
+        self._chains: dict[int, int] = {}
         self._known: dict[int, Fraction | Mapping[int, int]] = {}
         self._small: dict[tuple[int, int, int], int] = {}
 
@@ -84,6 +94,16 @@ class Scales:
         """Coordinates along a factor are moved so often, as parts of parts are."""
         self._moved[root] = max(times, self._moved.get(root, 0))
 
+    def chained(self, root: int, passes: int, numbers: int) -> None:
+        """So many relations of coordinates along a factor follow each other, each of which adds so many numbers: all
+        coordinates of a chain have places between two cuts, and the numbers add up in both directions.
+        """
+        if passes >= MOST_CHAINED:
+            self._factors.freeze(root)
+        each = max(APART, self._between.get(root, 1))
+        self._between[root] = each + passes * (-(-each // APART))
+        self._chains[root] = 2 * passes * numbers
+
     def odd(self) -> frozenset[int]:
         """The factors that no common divisor shrinks much, and that need not shrink alike everywhere."""
         return frozenset(root for root in self._points if self._is_odd(root))
@@ -101,7 +121,9 @@ class Scales:
             self._chunks.setdefault(self._factors.find(pieces[0].factor), set()).add((size, step, count))
 
     def least(self, variable: int, size: int, least: int) -> None:
-        """Keep at least `least` elements of a dimension or axis of `size`."""
+        """Keep at least `least` elements of a dimension or axis of `size`. One element stays one between any cuts."""
+        if size == 1:
+            return
         said = ("least", self._factors.find(variable), size, least)
         if said in self._heeded:
             return
@@ -166,7 +188,7 @@ class Scales:
         terms, moved = self._terms.get(root, 1), self._moved.get(root, 0)
         if not points or moved >= MOST_MOVED or not self._is_odd(root):
             return scale
-        order = max(ORDER, 2 * terms - 1, terms + moved)
+        order = max(ORDER, 2 * (terms + moved) - 1 + self._chains.get(root, 0))
         gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
         uneven = few_alike(points, order, gap, least, chunks)
         if uneven is not None and self._grow:

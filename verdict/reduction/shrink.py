@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from verdict.graph import Plan
 from verdict.ops import RECORDED
+from verdict.reduction.chains import chained, longest
 from verdict.reduction.factors import Factors
 from verdict.reduction.offsets import moved
 from verdict.reduction.scales import Scales
@@ -74,7 +75,10 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         scales.even(one.dims[index][axis], size)
         scales.even(one.dims[index][axis], size // columns)
     two.constrain_shards(scales)
-    for side, own in zip((one, two), visits, strict=True):
+    sides = tuple(zip((one, two), visits, strict=True))
+    for root, chain in longest(chained(side.coordinates, factors, own) for side, own in sides).items():
+        scales.chained(root, *chain)
+    for side, own in sides:
         for root, times in moved(side.coordinates, factors, own, scales.odd()).items():
             scales.moved(root, times)
     found = one.small(scales), two.small(scales)

@@ -20,14 +20,14 @@ import numpy as np
 
 from verdict.ops import Array
 
-MOST_SUMS = 8_000
-"""So many sums take a fraction of a second: those of three of 34 numbers, or of five of 12."""
+MOST_SUMS = 20_000
+"""So many sums take a second at most: those of three of 47 numbers, of five of 15, or of fifteen of five."""
 BASES = 3
 """Of how many numbers the others are taken for multiples: of those that leave the fewest rests, and of the greatest."""
 BEYOND = 4
 """How often as far as sums of rests reach a multiple may be: beyond that, sums compare as they do there."""
 MOST_UNITS = 1_000
-"""More multiples are not tried: what is left would be too long to be worth it."""
+"""So many multiples are tried: what larger ones leave would be too long to be worth it."""
 DEEPEST = 4
 """How often rests have rests: of ranks, microbatches and paddings each leaves one."""
 
@@ -85,9 +85,7 @@ def _of_multiples(numbers: tuple[int, ...], base: int, wanted: Wanted, deep: int
     signed = {0: 0, **small, **{-rest: -of for rest, of in small.items()}}
     parts = {number: _split(number, base) for number in numbers}
     far = max((wanted.gap, *small.values(), *(min(pair) for pair in wanted.leasts)))
-    units = range(1, min(base, BEYOND * wanted.order * far) + 1)
-    if len(units) > MOST_UNITS:
-        return None
+    units = range(1, min(base, BEYOND * wanted.order * far, MOST_UNITS) + 1)
     each = ({number: times * unit + signed[rest] for number, (times, rest) in parts.items()} for unit in units)
     return next((found for found in each if _fits(found, wanted)), None)
 
@@ -105,7 +103,7 @@ def _fits(small: Mapping[int, int], wanted: Wanted) -> bool:
     return bool(np.array_equal(np.sign(np.diff(ranked @ np.array([*small.values()]))), signs))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _sums(numbers: tuple[int, ...], order: int) -> tuple[Array, Array]:
     """How often each number is in each of the sums, which follow each other by size; and by which sign they do."""
     chosen = np.array(list(combinations_with_replacement(range(len(numbers) + 1), order)))

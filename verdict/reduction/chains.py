@@ -1,0 +1,80 @@
+"""How often relations between coordinates follow each other on the way through a plan.
+
+    y = mask(i > j) * x;  y @ (y @ (y @ h))         i > j > k > l: four coordinates in their order
+
+Along an axis of fewer elements than that the last product is zero, whatever stands beside it. And where each relation
+adds a number (i = j + 409), the sum of all of them is compared with the axis.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from verdict.graph import ABSENT
+from verdict.ops import Flow
+from verdict.reduction.added import NUMBER, coordinates
+from verdict.reduction.coordinates import Coordinates
+from verdict.reduction.factors import Factors
+from verdict.reduction.scales import MOST_CHAINED
+from verdict.reduction.states import IDS
+from verdict.reduction.visit import Visit
+
+Chain = tuple[int, int]
+"""How many products follow a relation, and how many numbers it adds at most."""
+RELATED = 2
+"""Of so many coordinates there is a relation: one alone is compared with a number."""
+
+
+def longest(each: Iterable[Mapping[int, Chain]]) -> dict[int, Chain]:
+    """By factor the longest of some chains."""
+    found: dict[int, Chain] = {}
+    for one in each:
+        for root, (passes, numbers) in one.items():
+            most, more = found.get(root, (0, 0))
+            found[root] = max(passes, most), max(numbers, more)
+    return found
+
+
+def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Mapping[int, Chain]:
+    """By factor, how often at most what depends on a relation along it is multiplied along it."""
+    each_own = [(visit, dict(_relations(known, factors, visit)), _passed(factors, visit)) for visit in visits]
+    found: dict[int, dict[int, Chain]] = {}
+    if not any(own for _, own, _ in each_own):
+        return {}
+    before = -1
+    while before != (before := sum(passes + 1 for each in found.values() for passes, _ in each.values())):
+        for visit, own, passed in each_own:
+            read = [found.get(known.source(known.logical(t)), {}) for t in visit.node.inputs if t != ABSENT]
+            above = longest(read)
+            here = {root: (min(n + (root in passed), MOST_CHAINED), more) for root, (n, more) in above.items()}
+            here = longest((here, {root: (0, more) for root, more in own.items()}))
+            if here:
+                found.update((logical, longest((found.get(logical, {}), here))) for logical in visit.made.values())
+    return {root: chain for root, chain in longest(found.values()).items() if chain[0]}
+
+
+def _relations(known: Coordinates, factors: Factors, visit: Visit) -> Iterator[tuple[int, int]]:
+    """The factors along which a node relates coordinates to each other, and how many numbers are added there."""
+    logicals = [logical for logical in visit.read.values() if known.state(logical) in IDS]
+    if visit.flow is Flow.COMPARED and logicals:
+        added = known.added(*logicals)
+        if coordinates(added).total() >= RELATED:
+            numbers = added[NUMBER] + bool(visit.attrs.get("other"))
+            yield from ((root, numbers) for root in factors.leaves(known.variable(logicals[0])))
+    for one, other in visit.pattern.ties:
+        if all(_is_made(visit, atom) and atom not in visit.pattern.cuts for atom in (one, other)):
+            yield from ((root, 0) for root in factors.leaves(visit.atoms[one]))
+
+
+def _is_made(visit: Visit, atom: str) -> bool:
+    """Whether all outputs that are wanted have an atom."""
+    outputs = (visit.pattern.axes.outputs[position] for position in visit.made)
+    return atom in visit.atoms and all(any(atom in dim for dim in dims) for dims in outputs)
+
+
+def _passed(factors: Factors, visit: Visit) -> frozenset[int]:
+    """The factors along which elements are multiplied and added up, or looked up, where others of them remain."""
+    made = {name for dims in visit.pattern.axes.outputs for dim in dims for name in dim}
+    left = {root for atom in made & visit.atoms.keys() for root in factors.leaves(visit.atoms[atom])}
+    mixed = visit.contracted(visit.read) - made
+    summed = {root for atom in mixed for root in factors.leaves(visit.atoms[atom])} & left
+    taken = {*visit.pattern.along.values()} & visit.atoms.keys() - made
+    return frozenset(summed | {root for atom in taken for root in factors.leaves(visit.atoms[atom])})
