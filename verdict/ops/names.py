@@ -16,6 +16,8 @@ MATRICES = frozenset(
 """Operators that are unknown functions of whole matrices."""
 COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 """Operators that are false (but for ne, which is true) where an operand is no number."""
+NEGATIONS = frozenset({"not", "logical_not", "bitwise_not"})
+"""Operators that make of a truth value its opposite."""
 BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
 """Operators that make no number of what is none; their gradients may put a number in its place."""
 UNROUNDED = BOUNDS | {"neg", "hlo.negate"}
@@ -93,6 +95,8 @@ HLO = {
     "hlo.negate": "neg",
     "hlo.sine": "sin",
     "hlo.cosine": "cos",
+    "hlo.not": "not",
+    "hlo.and": "and",
     "hlo.multiply": "mul",
     "hlo.divide": "div",
     "hlo.power": "pow",

@@ -59,7 +59,7 @@ def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     within: dict[int, Sums] = {}
     hidden: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    signs = Signs(_nonnegative(known, visits), _neutral(known, visits), _dependent(known, visits))
+    signs = Signs(_nonnegative(known, visits), neutral_of(known, visits), _dependent(known, visits))
     while before != (before := sum(map(_weight, (*within.values(), *hidden.values())))):
         for visit in visits:
             _visit(known, within, hidden, visit, signs)
@@ -80,7 +80,7 @@ def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(logical for logical, holds in made.items() if holds)
 
 
-def _neutral(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+def neutral_of(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     """The logical tensors that are zero, or infinite and of one sign, as a whole."""
     made: dict[int, bool] = {}
     for visit in visits:
