@@ -105,6 +105,14 @@ class Scales:
         self._between[root] = each + passes * (-(-each // APART))
         self._chains[root] = 2 * passes * numbers
 
+    def crowded(self, root: int, rows: int) -> None:
+        """So many rows of ids that name elements along a factor are compared with each other. What coordinates become
+        is found again.
+        """
+        self._between[root] = rows + self._between.get(root, 1)
+        self._known.clear()
+        self._small.clear()
+
     def odd(self) -> frozenset[int]:
         """The factors that no common divisor shrinks much, and that need not shrink alike everywhere."""
         return frozenset(root for root in self._points if self._is_odd(root))
