@@ -96,7 +96,8 @@ class Scales:
 
     def chained(self, root: int, passes: int, numbers: int) -> None:
         """So many relations of coordinates along a factor follow each other, each of which adds so many numbers: all
-        coordinates of a chain have places between two cuts, and the numbers add up in both directions.
+        coordinates of a chain have places between two cuts, and the numbers add up in both directions. So do ones:
+        three windows of 301 elements reach 900.
         """
         if passes >= MOST_CHAINED:
             self._factors.freeze(root)
@@ -198,6 +199,7 @@ class Scales:
             return scale
         order = max(ORDER, 2 * (terms + moved) - 1 + self._chains.get(root, 0))
         gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
+        points |= {1} if self._chains.get(root) else set()
         uneven = few_alike(points, order, gap, least, chunks)
         if uneven is not None and self._grow:
             longer = {(number, few + self._grow) for number, few in uneven.items()}
