@@ -8,7 +8,9 @@ import importlib
 import pytest
 
 from tests.reduction.test_parts import longest, outline
-from tests.values.outline import verdict
+from tests.values.outline import plans, verdict
+from verdict.reduction import shrink
+from verdict.semantics import bind
 from verdict.sweep.larger import Larger
 
 ORDERS = {
@@ -79,3 +81,35 @@ def test_ways_that_part_meet_where_they_do_at_full_shapes(times):
     right, wrong = parted(times), parted(times).replace("aten.neg(m)", "aten.zeros_like(m)")
     assert verdict(right, right) == "PROVED"
     assert verdict(right, wrong) == "REFUTED"
+
+
+def windows(window, halo, size=1201):
+    """The first rows of two layers that see a window each, of so many rows."""
+    names = [f"x input [{size}, 2]", f"w weight [{size}, {size}]"]
+    names += [f"p activation int64 [{size}]", f"j activation int64 [1, {size}]", f"t activation bool [{size}, {size}]"]
+    names += [f"{name} activation int64 [{size}, 1]" for name in "ie"] + [f"m activation [{size}, {size}]"]
+    names += [f"{name} activation [{size}, 2]" for name in "oyz"]
+    names += [f"n activation [{halo}, 2]", f"b activation [{window}, 2]"]
+    return outline(
+        *names, f"p = aten.arange() end={size}",
+        "i = aten.unsqueeze(p) dim=1", "j = aten.unsqueeze(p) dim=0", f"e = aten.add.Scalar(i) other={window}",
+        "t = aten.ge.Tensor(j, e)", "m = aten.masked_fill.Scalar(w, t) value=0",
+        f"n = narrow(x) dim=0 start=0 length={halo}", f"o = pad(n) dim=0 before=0 after={size - halo}",
+        "y = matmul(m, o)", "z = matmul(m, y)", f"b = narrow(z) dim=0 start=0 length={window}", "output b",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("grow", [0, 1, 16])
+@pytest.mark.parametrize(("window", "halo"), [(301, 901), (301, 900), (1000, 2998), (1000, 2997)])
+def test_windows_reach_as_far_as_at_full_shapes(window, halo, grow):
+    """From the row of place 300 on two windows of 301 rows reach the one of place 900."""
+    single, parallel = plans(*[windows(window, halo, 12001)] * 2)
+    small = shrink(single, parallel, bind(single, parallel), grow).small[1].logicals
+    sizes = {each.name: shape[0] for each, shape in zip(parallel.logicals, small, strict=True)}
+    assert sizes["x"] < 1201
+    assert (3 * (sizes["b"] - 1) < sizes["n"]) is (3 * (window - 1) < halo)
+
+
+def test_a_halo_that_lacks_a_row_is_another_one():
+    assert verdict(windows(61, 181), windows(61, 181)) == "PROVED"
+    assert verdict(windows(61, 181), windows(61, 180)) == "REFUTED"

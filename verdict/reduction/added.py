@@ -1,6 +1,7 @@
 """What is added up in coordinates, each as often as it is: of i + j - 5 the logical tensors i and j, and a number."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
@@ -11,3 +12,11 @@ NUMBER = -2
 def coordinates(added: Counter[int]) -> Counter[int]:
     """The coordinates among what is added up."""
     return Counter({each: times for each, times in added.items() if each != NUMBER})
+
+
+def most_of(each: Iterable[tuple[int, Counter[int]]]) -> dict[int, Counter[int]]:
+    """Under each number, how often at most anything is counted in what stands under it."""
+    found: dict[int, Counter[int]] = {}
+    for number, counted in each:
+        found[number] = found.get(number, Counter()) | counted
+    return found

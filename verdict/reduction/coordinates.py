@@ -14,7 +14,7 @@ from typing import Any
 from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
-from verdict.reduction.added import NUMBER, POSITION, coordinates
+from verdict.reduction.added import NUMBER, POSITION, coordinates, most_of
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State, given_state
@@ -259,6 +259,10 @@ class Coordinates:
             root = self._factors.find(variable)
             self._size[root] = max(size, self._size.get(root, 1))
 
+    def met(self) -> dict[int, Counter[int]]:
+        """By factor, the coordinates along it that are compared with each other."""
+        return most_of((self._factors.find(variable), found) for variable, found in self._met)
+
     def constrain(self, scales: Scales) -> None:
         """Say what numbers coordinates and counts are compared with."""
         for variable, coordinate in self._cuts:
@@ -273,10 +277,7 @@ class Coordinates:
             scales.even(*axis)
         for variable, terms in self._terms:
             scales.added(variable, terms)
-        met: dict[int, Counter[int]] = {}
-        for variable, found in self._met:
-            root = self._factors.find(variable)
-            met[root] = met.get(root, Counter()) | found
+        met = self.met()
         clamped, parted = (set(map(self._factors.find, those)) for those in (self._clamped, self._parted))
         for root in met.keys() | clamped | parted:
             if root in self._size:

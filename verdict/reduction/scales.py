@@ -96,13 +96,22 @@ class Scales:
 
     def chained(self, root: int, passes: int, numbers: int) -> None:
         """So many relations of coordinates along a factor follow each other, each of which adds so many numbers: all
-        coordinates of a chain have places between two cuts, and the numbers add up in both directions.
+        coordinates of a chain have places between two cuts, and the numbers add up in both directions. So do ones:
+        three windows of 301 elements reach 900.
         """
         if passes >= MOST_CHAINED:
             self._factors.freeze(root)
         each = max(APART, self._between.get(root, 1))
         self._between[root] = each + passes * (-(-each // APART))
         self._chains[root] = 2 * passes * numbers
+
+    def crowded(self, root: int, rows: int) -> None:
+        """So many rows of ids that name elements along a factor are compared with each other. What coordinates become
+        is found again.
+        """
+        self._between[root] = rows + self._between.get(root, 1)
+        self._known.clear()
+        self._small.clear()
 
     def odd(self) -> frozenset[int]:
         """The factors that no common divisor shrinks much, and that need not shrink alike everywhere."""
@@ -190,6 +199,7 @@ class Scales:
             return scale
         order = max(ORDER, 2 * (terms + moved) - 1 + self._chains.get(root, 0))
         gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
+        points |= {1} if self._chains.get(root) else set()
         uneven = few_alike(points, order, gap, least, chunks)
         if uneven is not None and self._grow:
             longer = {(number, few + self._grow) for number, few in uneven.items()}

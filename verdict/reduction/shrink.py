@@ -5,17 +5,20 @@ computes along keep the elements that its rule asks for. Constants keep their fu
 An axis shrinks in one way wherever it occurs (scales.py), so that whatever fits at the full shapes fits here.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from verdict.graph import Plan
 from verdict.ops import RECORDED
 from verdict.reduction.chains import chained, longest
+from verdict.reduction.crowds import crowded
 from verdict.reduction.factors import Factors
 from verdict.reduction.offsets import moved
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
 from verdict.reduction.transitions import divides_by_counts
+from verdict.reduction.visit import Visit
 from verdict.semantics import Binding, Small
 from verdict.semantics.bind import partners, with_buffers
 
@@ -75,15 +78,28 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         scales.even(one.dims[index][axis], size)
         scales.even(one.dims[index][axis], size // columns)
     two.constrain_shards(scales)
-    sides = tuple(zip((one, two), visits, strict=True))
-    for root, chain in longest(chained(side.coordinates, factors, own) for side, own in sides).items():
-        scales.chained(root, *chain)
-    for side, own in sides:
-        for root, times in moved(side.coordinates, factors, own, scales.odd()).items():
-            scales.moved(root, times)
+    _note_ways(tuple(zip((one, two), visits, strict=True)), scales)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
     two.require_fitting(found[1])
     plans = one.rewritten(found[0], scales), two.rewritten(found[1], scales)
     (single, first), (parallel, second) = plans
     return Reduced(single, parallel, with_buffers(binding, single, parallel), (first, second), scales.uneven)
+
+
+def _note_ways(sides: Sequence[tuple[Side, Sequence[Visit]]], scales: Scales) -> None:
+    """Say how often coordinates are related, and moved, on the way through either plan, and how many are compared."""
+    for root, chain in longest(chained(side.coordinates, side.factors, own) for side, own in sides).items():
+        scales.chained(root, *chain)
+    _note_moves(sides, scales)
+    crowds = [crowded(side, scales) for side, _ in sides]
+    if any(crowds):
+        for root in crowds[0].keys() | crowds[1].keys():
+            scales.crowded(root, max(each.get(root, 0) for each in crowds))
+        _note_moves(sides, scales)
+
+
+def _note_moves(sides: Sequence[tuple[Side, Sequence[Visit]]], scales: Scales) -> None:
+    for side, own in sides:
+        for root, times in moved(side.coordinates, side.factors, own, scales.odd()).items():
+            scales.moved(root, times)
