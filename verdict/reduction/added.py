@@ -9,7 +9,7 @@ NUMBER = -2
 FAR = 1 << 26
 """So far from zero no coordinate is, and no number that is added to one: 31 of them add up to what 32 bits hold."""
 MOST_TERMS = 31
-"""So many of them are added up at most: sums at reduced shapes are smaller, and would not wrap around as full ones do."""
+"""So many are added up at most: sums at reduced shapes are smaller, and do not wrap around where full ones do."""
 WIDE = frozenset({"int64", "int32", "uint32", "float64", "float32"})
 """Types in which coordinates are added up."""
 

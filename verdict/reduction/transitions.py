@@ -224,6 +224,8 @@ def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) ->
     if visit.contracted(few):
         if kinds <= COUNTS and _is_sum_of_all(visit, few):
             return State.COUNT if alone else State.WEIGHED, axes | visit.axes(visit.contracted(few))
+    elif _is_rounded(known, visit, kinds):
+        pass
     elif visit.flow is Flow.MOVED and kinds <= FEW | PLAIN:
         return State.COUNT if alone and _plain(visit.attrs) else State.WEIGHED, axes
     elif visit.flow in (Flow.SHIFTED, Flow.SCALED):
@@ -232,6 +234,13 @@ def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) ->
         return State.TRUTH if visit.flow is Flow.COMPARED else State.COUNT, axes
     known.keep_axes(axes | visit.axes(visit.contracted(few)))
     return State.DATA, NONE
+
+
+def _is_rounded(known: Coordinates, visit: Visit, kinds: Collection[State]) -> bool:
+    """Whether a node makes whole numbers of quotients of counts, all of which may be zero at reduced shapes."""
+    whole = any(map(is_whole, known.dtypes(visit)))
+    given = all(is_whole(known.plan.logicals[logical].dtype) for logical in visit.read.values())
+    return FACTS.rounds(visit.node.op, visit.attrs) or (whole and not given and State.WEIGHED in kinds)
 
 
 def _limited(known: Coordinates, visit: Visit, axes: frozenset[Axis]) -> bool:
