@@ -213,6 +213,10 @@ class Facts:
         name = named(op)
         return name in AT_ZERO and (name != "pow" or attrs.get("exponent") is not None)
 
+    def rounds(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node rounds what its formula makes: a quotient of integers."""
+        return has_cases(named(op), {**attrs, "exponent": 1})
+
     def homogeneous(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
         """Whether multiples of the inputs at some positions change nothing of a node's result but its size."""
         rule, name = self.of(op), named(op)

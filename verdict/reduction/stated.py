@@ -1,12 +1,13 @@
 """Ranges that a plan states of its integers, while it is reduced: of coordinates along an axis, they shrink as it does.
 
 Ids from 0 to 4,095 of an axis of 4,096 elements that keeps 6 are ids from 0 to 5. Of integers that are coordinates of
-nothing ranges stay as they are.
+nothing ranges stay as they are, and so do those of large numbers, of which some may wrap around when they are added up.
 """
 
 from collections.abc import Iterator
 
 from verdict.graph import INPUT, Plan
+from verdict.reduction.added import FAR
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.scales import Scales
 from verdict.reduction.visit import Axis
@@ -37,5 +38,5 @@ def _along(plan: Plan, known: Coordinates) -> Iterator[tuple[Stated, Axis]]:
     named = {each.name: number for number, each in enumerate(plan.logicals) if each.kind == INPUT}
     for stated in plan.ranges:
         axis = known.axis_of(named[stated[0]]) if stated[0] in named else None
-        if axis is not None:
+        if axis is not None and max(abs(end) for end in stated[1:] if end is not None) < FAR:
             yield stated, axis
