@@ -95,6 +95,7 @@ HLO = {
     "hlo.negate": "neg",
     "hlo.sine": "sin",
     "hlo.cosine": "cos",
+    "hlo.convert": "_to_copy",
     "hlo.not": "not",
     "hlo.and": "and",
     "hlo.multiply": "mul",

@@ -60,7 +60,7 @@ EVERYWHERE = (SMOOTH | FINITE | NEVER_NEGATIVE) - {"addcdiv", "div", "reciprocal
     *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and", "logical_not", "logical_or"),
     *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
     *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
-    *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
+    *("_to_copy", "to", "float", "~cast", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
     *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
     *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
     *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
