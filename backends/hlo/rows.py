@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from verdict.backends.hlo.opcodes import ELEMENTWISE
+from verdict.backends.hlo.spelled import WITH_NUMBERS
 from verdict.backends.hlo.values import Counted, Known, Leaf, Made, Place, Recording, Refused
 from verdict.backends.torch.trace import Value
 from verdict.graph import Region
 
-POINTWISE = frozenset(f"hlo.{each.replace('-', '_')}" for each in ELEMENTWISE | {"compare", "convert", "divide"})
+POINTWISE = WITH_NUMBERS | {f"hlo.{each.replace('-', '_')}" for each in ELEMENTWISE | {"compare", "convert", "divide"}}
 """Operators that work element by element."""
 MOST_DEEP = 200
 """How many operators, one after the other, rows are followed through."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verdict.backends.hlo.ranges import Span, span_of
+from verdict.backends.hlo.spelled import CONSTANT, Spelled, spelled, with_numbers
 from verdict.backends.hlo.text import DTYPES, Array, Instruction, Tuple
 from verdict.backends.torch.trace import Step, Tape, Value
 from verdict.errors import ShapeError
@@ -87,24 +88,31 @@ class Recording:
     def __init__(self) -> None:
         self.tape = Tape()
         self._constants: dict[tuple[object, ...], int] = {}
+        self._spelled: dict[Spelled, int] = {}
         self._scalars: dict[int, int | float] = {}
         self._spans: dict[int, Span] = {}
         self._makers: dict[int, Step] = {}
         self._looked = 0
 
     def number(self, value: Leaf) -> int:
-        """The number of a value in the recording; known numbers become a constant there, once."""
-        if isinstance(value, Made):
-            return value.number
-        values = tuple(int(each) for each in value.array.ravel())
-        return self.constant(values, value.shape, value.dtype).number
+        """The number of a value in the recording; known numbers are written there, once."""
+        return value.number if isinstance(value, Made) else self._written(spelled(value.array, value.dtype))
+
+    def _written(self, made: Spelled) -> int:
+        """The number of what a node makes that reads nothing that is given."""
+        if made.op == CONSTANT:
+            return self.constant(made.attrs["values"], made.shape, made.dtype).number
+        if made not in self._spelled:
+            inputs, value = [self._written(each) for each in made.read], Value(made.shape, made.dtype)
+            self._spelled[made] = self.tape.emit(made.op, inputs, (value,), made.attrs, made.name)[0]
+        return self._spelled[made]
 
     def constant(self, values: tuple[int | float, ...], shape: tuple[int, ...], dtype: str) -> Made:
         """A constant, the same where it has been before."""
         key = (tuple(map(repr, values)), shape, dtype)
         if key not in self._constants:
             attrs = {"shape": shape, "values": values, "dtype": dtype}
-            self._constants[key] = self.tape.emit("hlo.constant", (), (Value(shape, dtype),), attrs, "constant")[0]
+            self._constants[key] = self.tape.emit(CONSTANT, (), (Value(shape, dtype),), attrs, "constant")[0]
             if shape == ():
                 self._scalars[self._constants[key]] = values[0]
         return Made(self._constants[key], shape, dtype)
@@ -147,6 +155,17 @@ class Recording:
         numbers = self.tape.emit(op, inputs, tuple(values), attrs, name)
         return tuple(Made(number, *value) for number, value in zip(numbers, values, strict=True))
 
+    def _numbered(
+        self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]
+    ) -> int:  # fmt: skip
+        """The number of what an operator makes; beside numbers that are one everywhere it is that of one operand."""
+        numbers = [_one_number(operand) if value.shape else None for operand in operands]
+        found = with_numbers(op, numbers, attrs)
+        if found is not None:
+            op, place, attrs = found
+            operands = operands[place : place + 1]
+        return self.tape.emit(op, [self.number(operand) for operand in operands], (value,), attrs, name)[0]
+
     def emit(self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]) -> Leaf:
         """What an operator makes of values: computed at once where all of these are known. Raises Refused."""
         shape, dtype = value
@@ -154,8 +173,7 @@ class Recording:
         if made is not None:
             return made
         _require_fit(op, operands, (value,), attrs)
-        inputs = [self.number(operand) for operand in operands]
-        number = self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0]
+        number = self._numbered(op, operands, Value(shape, dtype), name, attrs)
         span = span_of(op, [self.span(operand) for operand in operands], dtype)
         if shape == () and dtype in EXACT:
             known = _exact(op, [self.scalar(operand) for operand in operands])
@@ -176,6 +194,14 @@ def _exact(op: str, read: list[int | float | None]) -> int | float | None:
         case "hlo.subtract", (one, other):
             return one - other
     return None
+
+
+def _one_number(value: Leaf) -> int | None:
+    """The integer that all elements of a known value are."""
+    if isinstance(value, Made) or value.dtype == "bool" or not value.array.size:
+        return None
+    first = int(value.array.flat[0])
+    return first if bool((value.array == first).all()) else None
 
 
 def whole(dtype: str) -> bool:

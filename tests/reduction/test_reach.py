@@ -28,6 +28,13 @@ STEPS = {
     "steps of what is left of sigmoids": ("h = sigmoid(x)", LEFT + "relu(c)", False),
     "sigmoids times weights": ("g = sigmoid(x)\n  g activation [500, 700]\n  h = mul(g, w)", CLAMP, True),
     "given numbers": ("h = mul(x, w)", CLAMP, True),
+    "differences of given numbers": ("h = sub(x, w)", CLAMP, True),
+    "what is left to the greatest": (
+        "m = amax(x) dim=(-1,) keepdim=True\n  m activation [500, 1]\n  l activation [500, 700]\n  l = sub(x, m)\n"
+        "  h = aten.add.Scalar(l) other=1.0",
+        CLAMP,
+        False,
+    ),
     "squares": ("g = mul(x, w)\n  g activation [500, 700]\n  h = pow(g) exponent=2", CLAMP, True),
     "sigmoids that nothing compares": ("h = sigmoid(x)", "exp(s)", True),
     "whole powers of sigmoids": ("h = sigmoid(x)", "pow(s) exponent=3", True),

@@ -142,15 +142,13 @@ def _numbered(
 
     integers: the tensors of which fewer different ones may be tried.
     """
-    right = run(values)
-    other = None if finite(right) else defined(values, integers, lambda tried: finite(run(tried)))
-    if other is not None:
-        return other, run(other)
+    drawn, right = values, run(values)
     for kinds in ((BUFFER,), (BUFFER, INPUT, WEIGHT)):
-        if not finite(right):
+        if not finite(right) and any(single.logicals[k].kind in kinds for k in values):
             values = {k: _unsigned(v) if single.logicals[k].kind in kinds else v for k, v in values.items()}
             right = run(values)
-    return values, right
+    other = None if finite(right) else defined(drawn, integers, lambda tried: finite(run(tried)))
+    return (values, right) if other is None else (other, run(other))
 
 
 def _noise(prepared: Prepared, values: Mapping[int, Array], right: Run, found: Run) -> tuple[Row, ...]:

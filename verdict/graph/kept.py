@@ -6,6 +6,8 @@ from verdict.graph.plan import ABSENT, BUFFER, WEIGHT, Held, Plan
 
 RECORDED = "recorded-step"
 """The assumption that a recorded program comes with. Such a plan declares all that its step changes."""
+COMPILED = "module-as-written"
+"""The assumption that a module of XLA comes with."""
 
 
 def with_kept(single: Plan, parallel: Plan) -> Plan:
@@ -28,6 +30,11 @@ def with_kept(single: Plan, parallel: Plan) -> Plan:
 def is_recorded(plan: Plan) -> bool:
     """Whether a plan is a step of a program that was recorded."""
     return any(assumption.name == RECORDED for assumption in plan.assumptions)
+
+
+def is_program(plan: Plan) -> bool:
+    """Whether a plan is a step of a program: one that was recorded, or that was compiled."""
+    return any(assumption.name in (RECORDED, COMPILED) for assumption in plan.assumptions)
 
 
 def _updated(plan: Plan) -> frozenset[str]:

@@ -10,8 +10,7 @@ import numpy as np
 from verdict.errors import VerdictError
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
-from verdict.ops.facts import name_of
-from verdict.ops.names import CONDITIONS
+from verdict.ops.names import CONDITIONS, name_of
 from verdict.ops.rule import Array, Attributes
 
 RISING = frozenset({"_to_copy", "clone", "sum", "maximum", "minimum"})

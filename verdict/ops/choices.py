@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence, Set
 from math import isinf
 from typing import Any
 
-from verdict.ops import FACTS
-from verdict.ops.names import CHOICES, CONDITIONS, FILLS, PADS
-from verdict.ops.signs import named
+from verdict.ops import FACTS, RULES
+from verdict.ops.names import CHOICES, COMPARING, CONDITIONS, FILLS, NEGATIONS, PADS, named
+from verdict.ops.types import cast
 
-MIXING = frozenset({"lerp", "subtract"})
+MIXING = frozenset({"lerp"})
 """Operators that add multiples of what they read, of which their rules do not say so."""
 NUMBERS = ("value", "self", "other")
 """Attributes that are a number to choose."""
@@ -59,3 +59,41 @@ def fills_neutral(op: str, attrs: Mapping[str, Any]) -> bool:
 def is_neutral(number: object) -> bool:
     """Whether a number, added up, is the same however often it is added: 0, or infinite."""
     return isinstance(number, int | float) and (number == 0 or isinf(number))
+
+
+def of_equal(op: str, attrs: Mapping[str, Any]) -> bool | None:
+    """Whether a comparison holds of equal ones; None of what is no comparison."""
+    word = str(attrs.get("direction", op.split(".")[1] if "." in op else op)).lower()
+    return word in ("ge", "le", "eq") if word in COMPARING else None
+
+
+def turned(op: str, attrs: Mapping[str, Any]) -> bool | None:
+    """Whether a node makes of a truth value, alone, its opposite, or what it is (False); None of any other node."""
+    name, number = named(op), attrs.get("other")
+    if name in NEGATIONS or (op.startswith("aten.eq.") and number == 0):
+        return True
+    same = op.startswith(("aten.ne.", "aten.gt.")) and number == 0
+    rule = RULES.get(op)
+    return False if same or (rule is not None and (rule.moves or rule.types is cast)) else None
+
+
+def lets_through(op: str, attrs: Mapping[str, Any], arity: int, position: int, neutral: Set[int]) -> bool | None:
+    """Whether a node lets through what else it reads where its input at a position is true, and makes what adds the
+    same to a sum however often it is added where that is false; False where it is the other way round; None of any
+    other node.
+
+    neutral: the positions of such inputs.
+    """
+    name = named(op)
+    if FACTS.is_product(op, arity, attrs):
+        return True
+    if name not in CHOICES or position != CONDITIONS[name]:
+        return None
+    places = iter(k for k in range(arity) if k != position)
+    keys = ("self", "other") if name == "where" else ("", "value")
+    first, second = (
+        is_neutral(attrs[key]) if attrs.get(key) is not None else next(places, position) in neutral for key in keys
+    )
+    if first == second:
+        return None
+    return second if name == "where" else first

@@ -13,7 +13,6 @@ from verdict.ops.names import (
     FALLING,
     FINITE,
     GREATER,
-    HLO,
     HOMOGENEOUS,
     LOOKUP_GRADIENTS,
     LOOKUPS,
@@ -24,6 +23,9 @@ from verdict.ops.names import (
     SCALED,
     SMOOTH,
     STEPS,
+    has_cases,
+    name_of,
+    named,
 )
 from verdict.ops.rule import OpRule
 from verdict.ops.types import cast
@@ -174,7 +176,7 @@ class Facts:
         """Whether what a node makes of its inputs at some positions is one formula, without cases, whatever the others
         are; False where nobody says so.
         """
-        formula = name_of(op) in SMOOTH and not _has_cases(name_of(op), attrs)
+        formula = named(op) in SMOOTH and not has_cases(named(op), attrs)
         return formula or self.is_polynomial_in(op, node, attrs, positions)
 
     def is_polynomial_in(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
@@ -200,19 +202,24 @@ class Facts:
         if BACKWARD in op:
             return 0 in free
         linear = rule.linear_in(len(node.inputs), attrs)
-        carries = rule.moves or rule.adds or rule.copies or rule.sums or rule.types is cast or name_of(op) in REACHING
-        scaled = name_of(op) in SCALED and len(free) > 1
-        steps = name_of(op) in STEPS and len(free) >= len(node.inputs) - 1
+        adds = rule.adds or rule.sums or rule.additive
+        carries = rule.moves or adds or rule.copies or rule.types is cast or named(op) in REACHING
+        scaled = named(op) in SCALED and len(free) > 1
+        steps = named(op) in STEPS and len(free) >= len(node.inputs) - 1
         return bool(free) and (carries or bool(linear & free) or scaled or steps)
 
     def cases_at_zero(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether all cases of a node are at zero: it is of one formula for positive numbers, and for negative ones."""
-        name = name_of(op)
+        name = named(op)
         return name in AT_ZERO and (name != "pow" or attrs.get("exponent") is not None)
+
+    def rounds(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node rounds what its formula makes: a quotient of integers."""
+        return has_cases(named(op), {**attrs, "exponent": 1})
 
     def homogeneous(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
         """Whether multiples of the inputs at some positions change nothing of a node's result but its size."""
-        rule, name = self.of(op), name_of(op)
+        rule, name = self.of(op), named(op)
         if rule is None:
             return False
         if op.endswith(GRAD):
@@ -221,23 +228,27 @@ class Facts:
             return positions <= {0}
         if name == "pow":
             return attrs.get("exponent") is not None
-        named = name in HOMOGENEOUS and attrs.get("rounding_mode") is None
-        return named or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
+        scales = name in HOMOGENEOUS and not has_cases(name, {**attrs, "exponent": 1})
+        return scales or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
 
     def makes_infinite(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make an infinite number of finite ones: of an attribute, or by what it is."""
         rule = self._rules.get(op)
-        named = (HLO.get(op) or name_of(op)) not in FINITE and any(is_infinite(*pair) for pair in attrs.items())
-        return (rule is not None and rule.infinite) or named
+        told = named(op) not in FINITE and any(is_infinite(*pair) for pair in attrs.items())
+        return (rule is not None and rule.infinite) or told
 
     def finite(self, op: str, positions: Set[int], grads: int, rises: bool) -> bool:
         """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite
         (rises: may be plus infinity). grads: how many of its inputs are gradients.
         """
-        name = HLO.get(op) or name_of(op)
+        name = named(op)
         below = not grads and not rises
         masked = below and (positions == {MASKED.get(name)} or (name == GREATER and len(positions) == 1))
         return masked or (name in FINITE and min(positions) >= grads)
+
+    def covers(self, op: str) -> bool:
+        """Whether a node makes the other one of minus infinity and a number, element by element."""
+        return named(op) == GREATER
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""
@@ -286,15 +297,3 @@ class Facts:
         """Whether a node may make another view of the memory of its first input."""
         rule = self._rules.get(op)
         return rule is not None and rule.views
-
-
-def name_of(op: str) -> str:
-    """The name of an operator, without dialect, overload and whether it is a gradient."""
-    return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
-
-
-def _has_cases(name: str, attrs: Mapping[str, Any]) -> bool:
-    """Whether attributes make an operator of one formula one of several: quotients that are rounded, roots."""
-    if name == "pow":
-        return attrs.get("exponent") is None or attrs["exponent"] % 1 != 0
-    return attrs.get("rounding_mode") is not None or attrs.get("eps") == 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from verdict.graph import ABSENT, GRAD, Plan
-from verdict.ops.facts import name_of
+from verdict.ops.names import name_of
 from verdict.ops.normed import Between, norms
 from verdict.ops.signs import COUNTING, divides, pole
 from verdict.ops.types import FLOAT, kind

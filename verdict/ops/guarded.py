@@ -6,9 +6,8 @@ What stands there is the same number whatever the quotient is, or is not.
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
-from verdict.ops.facts import name_of
 from verdict.ops.granted import Called
-from verdict.ops.names import COMPARING
+from verdict.ops.names import COMPARING, name_of
 from verdict.ops.signs import divides, pole
 
 TRUE = frozenset({"eq", "le", "ge"})

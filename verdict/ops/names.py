@@ -1,5 +1,10 @@
 """Operators by name, of which something holds that their rules do not say."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from verdict.graph import GRAD
+
 MATRICES = frozenset(
     {
         *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
@@ -11,6 +16,8 @@ MATRICES = frozenset(
 """Operators that are unknown functions of whole matrices."""
 COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 """Operators that are false (but for ne, which is true) where an operand is no number."""
+NEGATIONS = frozenset({"not", "logical_not", "bitwise_not"})
+"""Operators that make of a truth value its opposite."""
 BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
 """Operators that make no number of what is none; their gradients may put a number in its place."""
 UNROUNDED = BOUNDS | {"neg", "hlo.negate"}
@@ -84,6 +91,13 @@ LOOKUPS, LOOKUP_GRADIENTS = frozenset({"aten.embedding"}), frozenset({"aten.embe
 HLO = {
     **{f"hlo.{name}": name for name in ("add", "maximum", "minimum", "abs", "log", "sqrt", "rsqrt", "floor", "ceil")},
     **{f"hlo.{name}": name for name in ("sign", "tanh", "erf", "clamp", "constant")},
+    "hlo.subtract": "sub",
+    "hlo.negate": "neg",
+    "hlo.sine": "sin",
+    "hlo.cosine": "cos",
+    "hlo.convert": "_to_copy",
+    "hlo.not": "not",
+    "hlo.and": "and",
     "hlo.multiply": "mul",
     "hlo.divide": "div",
     "hlo.power": "pow",
@@ -103,3 +117,21 @@ HLO = {
     "hlo.pad": "identity",
 }
 """Opcodes by the names of operators that are like them in signs, poles and infinite numbers."""
+
+
+def name_of(op: str) -> str:
+    """The name of an operator, without dialect, overload and whether it is a gradient."""
+    return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
+
+
+def named(op: str) -> str:
+    """The name of an operator, that of an opcode's like among them."""
+    return HLO.get(op) or name_of(op)
+
+
+def has_cases(name: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether attributes make an operator of one formula one of several: quotients that are rounded, roots."""
+    if name == "pow":
+        return attrs.get("exponent") is None or attrs["exponent"] % 1 != 0
+    rounded = attrs.get("rounding_mode", attrs.get("rounding")) is not None
+    return rounded or attrs.get("eps") == 0

@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from typing import Any, Protocol
 
 from verdict.graph import ABSENT, GRAD, Plan
-from verdict.ops.facts import name_of
+from verdict.ops.names import name_of
 
 Between = Mapping[Hashable, tuple[int, int | None]]
 """Of integers that are given, those between which they are."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verdict.graph import GRAD
-from verdict.ops.facts import name_of
+from verdict.ops.names import name_of
 
 ALL = (None, ())
 

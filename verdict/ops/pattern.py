@@ -45,6 +45,9 @@ class Pattern:
     made: the atom of which the integers that the operator makes name an element, "" if of none.
     reduce(attrs, scale): the attributes at reduced shapes; constants that come from shapes keep their full values.
     single: atoms of which an element is treated unlike the others, and which.
+    around: input position -> atoms along which that input stands around another one: of nothing but zeros, where they
+    shrink.
+    ends: atoms of which the first and the last element stand for what integers name beyond them.
     """
 
     axes: Axes
@@ -54,6 +57,8 @@ class Pattern:
     made: str = ""
     reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
     single: Mapping[str, int] = field(default_factory=dict)
+    around: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    ends: frozenset[str] = frozenset()
 
 
 Patterns = Callable[[Sequence[Shape], Attributes], Pattern | None]

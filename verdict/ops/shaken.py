@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
-from verdict.ops.facts import name_of
 from verdict.ops.integers import ROUNDING
-from verdict.ops.names import HLO, UNROUNDED
+from verdict.ops.names import UNROUNDED, named
 from verdict.ops.rule import Array
 from verdict.ops.signs import may_fail, positive, strict
 
@@ -87,7 +86,7 @@ def _kept(
 
     Of formulas one that it reads in its place alone, as a sigmoid that is 1 in floats is no 1 that it reads elsewhere.
     """
-    rule, name = RULES.get(op.removesuffix(GRAD)), HLO.get(op) or name_of(op)
+    rule, name = RULES.get(op.removesuffix(GRAD)), named(op)
     if not op.endswith(GRAD):
         if name in WHOLE or attrs.get("rounding_mode") is not None:
             return np.ones(made.shape, dtype=bool)

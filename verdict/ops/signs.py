@@ -6,8 +6,7 @@ from typing import Any
 
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
-from verdict.ops.facts import name_of
-from verdict.ops.names import BOUNDS, CHOICES, COMPARING, FINITE, HLO, MATRICES, SMOOTH
+from verdict.ops.names import BOUNDS, CHOICES, COMPARING, FINITE, MATRICES, SMOOTH, named
 from verdict.ops.types import COMPLEX, FLOAT, cast, kind
 
 LIMITS: Mapping[str, tuple[str, ...]] = {
@@ -62,7 +61,7 @@ EVERYWHERE = (SMOOTH | FINITE | NEVER_NEGATIVE) - {"addcdiv", "div", "reciprocal
     *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
     *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
     *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
-    *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
+    *("~cast", "constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
     *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
     *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
     *("trunc", "elu", "elu_backward", "exp2", "gather", "index", "index_put", "index_select", "take_ids"),
@@ -75,12 +74,13 @@ EVERYWHERE = (SMOOTH | FINITE | NEVER_NEGATIVE) - {"addcdiv", "div", "reciprocal
     *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
 }
 """Operators that make a number of any numbers, their gradients included."""
-SMOOTH_OPCODES = frozenset({f"hlo.{name}" for name in ("subtract", "negate", "sine", "cosine")})
-OPCODES = SMOOTH_OPCODES | {
-    *(f"hlo.{name}" for name in ("and", "or", "xor", "not", "bits_and", "bits_or", "bits_xor", "reduce_and")),
-    *(f"hlo.{name}" for name in ("convert", "gather", "scatter", "scatter_add", "dynamic_slice", "topk", "sort")),
-    *("hlo.dynamic_update_slice", "hlo.reduce_or", "hlo.scatter_maximum", "hlo.scatter_minimum"),
-}
+OPCODES = frozenset(
+    {
+        *(f"hlo.{name}" for name in ("and", "or", "xor", "not", "bits_and", "bits_or", "bits_xor", "reduce_and")),
+        *(f"hlo.{name}" for name in ("convert", "gather", "scatter", "scatter_add", "dynamic_slice", "topk", "sort")),
+        *("hlo.dynamic_update_slice", "hlo.reduce_or", "hlo.scatter_maximum", "hlo.scatter_minimum"),
+    }
+)
 """XLA's opcodes, beside those that are called as operators are, that make a number of any numbers."""
 NORMS = frozenset({"layernorm", "native_layer_norm", "native_layer_norm_backward", "native_group_norm"}) | {
     *("native_group_norm_backward", "rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward"),
@@ -177,6 +177,11 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
 
 
+def adds_up(op: str) -> bool:
+    """Whether a node adds up what it reads along the dimensions `dim`."""
+    return named(op) == "sum"
+
+
 def divisible(op: str) -> int:
     """The least sign of what a node with a pole may be given there, that it makes a number of it: log1p adds one."""
     return NOT_NEGATIVE if named(op) == "log1p" else POSITIVE
@@ -220,7 +225,7 @@ def strict(op: str) -> bool:
     its inputs, compares or orders them, or counts, may make a number of it.
     """
     strictly = ARITHMETIC if op.endswith(GRAD) else ARITHMETIC | BOUNDS
-    return _carries(op) or named(op) in strictly or op in SMOOTH_OPCODES
+    return _carries(op) or named(op) in strictly
 
 
 def compares(op: str) -> bool:
@@ -293,8 +298,3 @@ def _of_floats(attrs: Mapping[str, Any]) -> bool:
 
 def _above_zero(value: Any) -> bool:
     return isinstance(value, int | float) and value > 0
-
-
-def named(op: str) -> str:
-    """The name of an operator, that of an opcode's like among them."""
-    return HLO.get(op) or name_of(op)

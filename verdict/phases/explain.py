@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
 from verdict.graph import ABSENT, COPY, Fault, Node, Plan
-from verdict.graph.kept import is_recorded
+from verdict.graph.kept import is_program
 from verdict.graph.lockstep import RECV
 from verdict.graph.sources import source_of
 from verdict.inputs import USUAL
@@ -21,7 +21,7 @@ MOST_MENDED = 150
 """Up to so many steps of all ranks, plans are explained by corrections; of larger ones the walk's findings stay."""
 MOST_RECORDED = 5_000
 """Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
-and in recorded programs, of whose operators the walk knows least; in others, too, where it names no place.
+and in programs, of whose operators the walk knows least; in others, too, where it names no place.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
@@ -111,7 +111,7 @@ def _corrected(query: Query, report: Report) -> Report:
     need not be proved to be equal elsewhere: nothing is corrected that numbers do not show here.
     """
     single, parallel = query.values
-    recorded = is_recorded(parallel)
+    recorded = is_program(parallel)
     told = {finding.code for finding in report.findings}
     most = MOST_RECORDED if recorded or told == {LAW} else MOST_MENDED
     small = parallel.columns == 1 and steps_of(parallel) <= most

@@ -7,6 +7,12 @@ POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
 NUMBER = -2
 """What stands for any number among what is added up."""
+FAR = 1 << 26
+"""So far from zero no coordinate is, and no number that is added to one: 31 of them add up to what 32 bits hold."""
+MOST_TERMS = 31
+"""So many are added up at most: sums at reduced shapes are smaller, and do not wrap around where full ones do."""
+WIDE = frozenset({"int64", "int32", "uint32", "float64", "float32"})
+"""Types in which coordinates are added up."""
 
 
 def coordinates(added: Counter[int]) -> Counter[int]:

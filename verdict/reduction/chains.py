@@ -3,18 +3,21 @@
     y = mask(i > j) * x;  y @ (y @ (y @ h))         i > j > k > l: four coordinates in their order
 
 Along an axis of fewer elements than that the last product is zero, whatever stands beside it. And where each relation
-adds a number (i = j + 409), the sum of all of them is compared with the axis.
+adds a number (i = j + 409), the sum of all of them is compared with the axis. Where equal coordinates are related (a
+causal mask lets a position see itself) a product of many is what one of them is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from verdict.graph import ABSENT
 from verdict.ops import Flow
+from verdict.ops.choices import lets_through, of_equal, turned
 from verdict.reduction.added import NUMBER, coordinates
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
+from verdict.reduction.reach import neutral_of
 from verdict.reduction.scales import MOST_CHAINED
-from verdict.reduction.states import IDS
+from verdict.reduction.states import IDS, State
 from verdict.reduction.visit import Visit
 
 Chain = tuple[int, int]
@@ -35,7 +38,9 @@ def longest(each: Iterable[Mapping[int, Chain]]) -> dict[int, Chain]:
 
 def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Mapping[int, Chain]:
     """By factor, how often at most what depends on a relation along it is multiplied along it."""
-    each_own = [(visit, dict(_relations(known, factors, visit)), _passed(factors, visit)) for visit in visits]
+    visits = tuple(visits)
+    alike = _of_equal(known, visits)
+    each_own = [(v, dict(_relations(known, factors, v, v.key in alike)), _passed(factors, v)) for v in visits]
     found: dict[int, dict[int, Chain]] = {}
     if not any(own for _, own, _ in each_own):
         return {}
@@ -51,10 +56,12 @@ def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Ma
     return {root: chain for root, chain in longest(found.values()).items() if chain[0]}
 
 
-def _relations(known: Coordinates, factors: Factors, visit: Visit) -> Iterator[tuple[int, int]]:
-    """The factors along which a node relates coordinates to each other, and how many numbers are added there."""
+def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> Iterator[tuple[int, int]]:
+    """The factors along which a node relates coordinates to each other, and how many numbers are added there; none
+    where only what relates equal ones, too, is let through (`alike`).
+    """
     logicals = [logical for logical in visit.read.values() if known.state(logical) in IDS]
-    if visit.flow is Flow.COMPARED and logicals:
+    if visit.flow is Flow.COMPARED and logicals and not alike:
         added = known.added(*logicals)
         if coordinates(added).total() >= RELATED:
             numbers = added[NUMBER] + bool(visit.attrs.get("other"))
@@ -62,6 +69,47 @@ def _relations(known: Coordinates, factors: Factors, visit: Visit) -> Iterator[t
     for one, other in visit.pattern.ties:
         if all(_is_made(visit, atom) and atom not in visit.pattern.cuts for atom in (one, other)):
             yield from ((root, 0) for root in factors.leaves(visit.atoms[one]))
+
+
+def _of_equal(known: Coordinates, visits: Sequence[Visit]) -> frozenset[tuple[object, ...]]:
+    """The comparisons of positions, by key, of which all readers let through what else they read where they are equal,
+    and make zeros, or minus infinity, of the rest.
+    """
+    readers: dict[int, list[tuple[Visit, int]]] = {}
+    for visit in visits:
+        for position, logical in visit.read.items():
+            readers.setdefault(known.source(logical), []).append((visit, position))
+    sent = {sent for sent, _ in known.messages} | {known.logical(held.tensor) for held in known.plan.declared}
+    neutral = neutral_of(known, visits)
+
+    def through(logical: int, holds: bool) -> bool:
+        """Whether all that reads a truth value lets through where it is true, or (not holds) where it is false."""
+        if logical in sent:
+            return False
+        for visit, position in readers.get(logical, ()):
+            arity = len(visit.node.inputs)
+            turns = turned(visit.node.op, visit.attrs) if arity == 1 else None
+            if turns is not None:
+                if not all(through(made, holds != turns) for made in visit.made.values()):
+                    return False
+                continue
+            places = {place for place, each in visit.read.items() if known.source(each) in neutral}
+            if lets_through(visit.node.op, visit.attrs, arity, position, places) is not holds:
+                return False
+        return True
+
+    return frozenset(visit.key for visit in visits if _is_plain(known, visit) and _holds(visit, through))
+
+
+def _is_plain(known: Coordinates, visit: Visit) -> bool:
+    """Whether a node compares positions with each other, and nothing is added to them."""
+    states = {known.state(logical) for logical in visit.read.values()}
+    return visit.flow is Flow.COMPARED and len(visit.read) == 2 and states == {State.POSITIONS}
+
+
+def _holds(visit: Visit, through: Callable[[int, bool], bool]) -> bool:
+    holds = of_equal(visit.node.op, visit.attrs)
+    return holds is not None and all(through(made, holds) for made in visit.made.values())
 
 
 def _is_made(visit: Visit, atom: str) -> bool:

@@ -22,7 +22,6 @@ from verdict.reduction.visit import Axis, Visit
 
 EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
-
 MOST_ADDED = 2
 """Up to so many coordinates are added up and compared whichever they are: both choices of shapes show i + i < n, but
 not i + i + i <= j, nor other multiples that are beyond few elements."""
@@ -288,11 +287,12 @@ class Coordinates:
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:
         """The attributes of a node with the numbers among them that are coordinates reduced."""
         variable, offsets = self._reduced.get(key, (0, {}))
-        axis = Axis(variable, self._size.get(self._factors.find(variable), 0))
-        return {**attrs, **_small(scales, axis, attrs, offsets)}
+        size = self._size.get(self._factors.find(variable), 0)
+        bounds = {name: attrs[name] + offset for name, offset in offsets.items()}
+        return {**attrs, **{n: scales.small(variable, max(size, abs(at)), at) - offsets[n] for n, at in bounds.items()}}
 
-
-def _small(scales: Scales, axis: Axis, attrs: Attributes, offsets: Mapping[str, int]) -> dict[str, int]:
-    """The reduced numbers of which the boundaries are number + offset."""
-    bounds = {name: attrs[name] + offset for name, offset in offsets.items()}
-    return {n: scales.small(axis.variable, max(axis.size, abs(at)), at) - offsets[n] for n, at in bounds.items()}
+    def axis_of(self, logical: int) -> Axis | None:
+        """The axis along which the integers of a tensor are coordinates, when all has been said."""
+        variable = self._variable[logical]
+        size = self._size.get(self._factors.find(variable))
+        return None if size is None else Axis(variable, size)

@@ -12,7 +12,8 @@ nothing that was added up can be negative.
 Given numbers may be anything. So may be what is linear in something that may; and what is chosen from it beside zeros
 or infinities, of which as many add up to what one is, by a mask that does not depend on real numbers. Nothing is known
 of the rest. What was counted, and is data now beside other data, has bounds, too. Of the sum or difference of two that
-may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a.
+may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a. Nor is a
+difference anything where one of the two has bounds, which may be those of the other: a - max(a).
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -58,7 +59,7 @@ def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     within: dict[int, Sums] = {}
     hidden: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    signs = Signs(_nonnegative(known, visits), _neutral(known, visits), _dependent(known, visits))
+    signs = Signs(_nonnegative(known, visits), neutral_of(known, visits), _dependent(known, visits))
     while before != (before := sum(map(_weight, (*within.values(), *hidden.values())))):
         for visit in visits:
             _visit(known, within, hidden, visit, signs)
@@ -79,7 +80,7 @@ def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(logical for logical, holds in made.items() if holds)
 
 
-def _neutral(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+def neutral_of(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     """The logical tensors that are zero, or infinite and of one sign, as a whole."""
     made: dict[int, bool] = {}
     for visit in visits:
@@ -144,7 +145,8 @@ def _is_free(known: Coordinates, visit: Visit, free: Set[int], bounded: Set[int]
     same = {place for place, logical in visit.read.items() if known.source(logical) in signs.neutral}
     independent = {place for place, logical in visit.read.items() if logical not in signs.dependent}
     fixed = independent - free - bounded
-    if (visit.flow is Flow.MOVED and bounded) or lets_some_through(op, attrs, arity, fixed):
+    difference = FACTS.is_additive(op) and not FACTS.is_sum(op)
+    if (bounded and (visit.flow is Flow.MOVED or difference)) or lets_some_through(op, attrs, arity, fixed):
         return False
     reaching = bool(free) if op in COMMUNICATION else FACTS.reaching(op, visit.node, attrs, free)
     return reaching or chooses(op, attrs, arity, free, same, fixed)

@@ -3,6 +3,7 @@ ask of them, and its small shapes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from verdict.reduction.factors import Factors
 from verdict.reduction.reach import keep_reach
 from verdict.reduction.scales import Scales
 from verdict.reduction.stand_ins import Tables, attributes, rewritten
+from verdict.reduction.stated import cut_ranges, small_ranges
 from verdict.reduction.transitions import follow
 from verdict.reduction.visit import Visit, visited
 from verdict.semantics import Reading, Small, axes_of, nodes_of, walk_messages
@@ -129,6 +131,7 @@ class Side:
     def rewritten(self, small: Small, scales: Scales) -> tuple[Plan, Small]:
         """The plan that reads what stands for its tables, and its small shapes."""
         plan = rewritten(self.plan, self.tables)
+        plan = replace(plan, ranges=small_ranges(self.plan, self.coordinates, scales))
         logicals, regions = list(small.logicals), list(small.regions)
         dims = dict(zip(range(len(self.plan.tensors), len(plan.tensors)), self.added, strict=True))
         for tensor, own in dims.items():
@@ -185,6 +188,7 @@ class Side:
                 if atom.name in read.rule.keeps:
                     self.factors.freeze(atoms[atom.name])
         self.coordinates.constrain(scales)
+        cut_ranges(self.plan, self.coordinates, scales)
         for added, own in zip(self.tables.added, self.added, strict=True):
             for variable, size, interval in zip(own, added.shape, added.region, strict=False):
                 scales.cut(variable, size, interval)

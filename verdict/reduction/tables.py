@@ -201,10 +201,36 @@ def _near(one: Any, other: Any) -> Any:
 
 
 def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> tuple[Use, ...]:
-    """Every place at which a node reads a table as numbers."""
-    return tuple(
-        Use(segment.device, node.inputs[position], signature(node), position)
-        for segment in plan.segments
-        for node in segment.nodes
-        for position in sorted(tables.get(signature(node), ()))
-    )
+    """Every place at which a node reads a table as numbers; of one that is another one, repeated or in another shape,
+    the place at which that is read, if nobody reads it otherwise: what stands for it repeats itself along no axis.
+    """
+    declared = frozenset((held.device, held.tensor) for held in plan.declared)
+    found = dict[Use, None]()
+    for segment in plan.segments:
+        readers: dict[int, list[Use]] = {}
+        makers = {tensor: node for node in segment.nodes for tensor in node.outputs}
+        uses = set[Use]()
+        for node in segment.nodes:
+            key = signature(node)
+            for position, tensor in enumerate(node.inputs):
+                if tensor == ABSENT:
+                    continue
+                use = Use(segment.device, tensor, key, position)
+                readers.setdefault(tensor, []).append(use)
+                uses |= {use} if position in tables.get(key, ()) else set()
+        for node in reversed(segment.nodes):
+            made = node.outputs[0] if len(node.outputs) == 1 else ABSENT
+            read = readers.get(made, ())
+            handed_on = (segment.device, made) in declared
+            if read and uses.issuperset(read) and _repeats(plan, node, makers) and not handed_on:
+                uses = uses.difference(read) | {Use(segment.device, node.inputs[0], signature(node), 0)}
+        found |= dict.fromkeys(use for each in readers.values() for use in each if use in uses)
+    return tuple(found)
+
+
+def _repeats(plan: Plan, node: Node, makers: Mapping[int, Node]) -> bool:
+    """Whether a node does nothing but to repeat, or to arrange, all that another one makes."""
+    rule = RULES.get(node.op)
+    if rule is None or not rule.moves or len(node.inputs) != 1 or node.inputs[0] not in makers:
+        return False
+    return prod(plan.shapes[node.outputs[0]]) >= prod(plan.shapes[node.inputs[0]])

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from verdict.ops import FACTS, Attributes, Flow, Law
 from verdict.ops.domain import BITS
 from verdict.ops.types import is_whole
+from verdict.reduction.added import FAR, MOST_TERMS, WIDE
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.states import CONSTANT, COUNTS, FEW, IDS, PLAIN, State, together
 from verdict.reduction.visit import Axis, Visit
@@ -52,6 +53,11 @@ def follow(known: Coordinates, visit: Visit) -> None:
             known.name(known.logical(visit.node.inputs[position]), *visit.axes([atom]))
         if atom in visit.pattern.single:
             _apart(known, visit, known.logical(visit.node.inputs[position]), atom)
+        if atom in visit.pattern.ends:
+            known.clamp(known.logical(visit.node.inputs[position]))
+    for position, atoms in visit.pattern.around.items():
+        if known.state(visit.read[position]) is not State.ZERO:
+            known.keep_axes(visit.axes(atoms))
     state, axes = _made(known, visit)
     counting = FACTS.counted(visit.node.op)
     for output in visit.made:
@@ -197,14 +203,16 @@ def _clamped(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
 
 
 def _shifted(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
-    number = visit.attrs.get("other")
-    if visit.attrs.get("alpha", 1) != 1 or not known.are_few(logicals):
+    """Whether coordinates are added up, or a whole number is added to them, in a type that holds all sums."""
+    number = visit.attrs.get("other", 0)
+    near = _is_whole(number) and abs(number) < FAR and known.added(*logicals).total() < MOST_TERMS
+    if visit.attrs.get("alpha", 1) != 1 or not known.are_few(logicals) or not (near and known.dtypes(visit) <= WIDE):
         return False
-    if number is not None and _is_whole(number):
+    if "other" in visit.attrs:
         known.cut(visit, logicals[0], {"other": 0})
     elif len(logicals) > 1:
         known.meet(logicals, summed=True)
-    return number is None or _is_whole(number)
+    return True
 
 
 def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Made:
@@ -216,6 +224,8 @@ def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) ->
     if visit.contracted(few):
         if kinds <= COUNTS and _is_sum_of_all(visit, few):
             return State.COUNT if alone else State.WEIGHED, axes | visit.axes(visit.contracted(few))
+    elif _is_rounded(known, visit, kinds):
+        pass
     elif visit.flow is Flow.MOVED and kinds <= FEW | PLAIN:
         return State.COUNT if alone and _plain(visit.attrs) else State.WEIGHED, axes
     elif visit.flow in (Flow.SHIFTED, Flow.SCALED):
@@ -224,6 +234,13 @@ def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) ->
         return State.TRUTH if visit.flow is Flow.COMPARED else State.COUNT, axes
     known.keep_axes(axes | visit.axes(visit.contracted(few)))
     return State.DATA, NONE
+
+
+def _is_rounded(known: Coordinates, visit: Visit, kinds: Collection[State]) -> bool:
+    """Whether a node makes whole numbers of quotients of counts, all of which may be zero at reduced shapes."""
+    whole = any(map(is_whole, known.dtypes(visit)))
+    given = all(is_whole(known.plan.logicals[logical].dtype) for logical in visit.read.values())
+    return FACTS.rounds(visit.node.op, visit.attrs) or (whole and not given and State.WEIGHED in kinds)
 
 
 def _limited(known: Coordinates, visit: Visit, axes: frozenset[Axis]) -> bool:

@@ -20,6 +20,8 @@ from verdict.sweep.flow import CANNOT, OF_ELEMENTS
 
 MOST_ELEMENTS = 1 << 20
 """The most elements of a tensor that are looked at: 8 MiB of numbers."""
+RENAMED = 3
+"""Elements have so many times their numbers the second time: what adds to numbers, or multiplies them, is seen."""
 Numbers = npt.NDArray[np.int64]
 
 
@@ -81,8 +83,8 @@ def _made(
     if not read and not all(_is_whole_number(plan, tensor) for tensor in node.outputs if tensor != ABSENT):
         return {}
     runs = []
-    for further in (0, MOST_ELEMENTS) if read else (0,):
-        inputs = [elements[t][1] + further if t in elements else constants[t] for t in node.inputs]
+    for renamed in (_as_they_are, _renamed) if read else (_as_they_are,):
+        inputs = [renamed(elements[t][1]) if t in elements else constants[t] for t in node.inputs]
         try:
             with np.errstate(all="ignore"):
                 runs.append(rule.forward(inputs, dict(node.attrs)))
@@ -95,9 +97,18 @@ def _made(
     found = {}
     for tensor, each in zip(node.outputs, zip(*runs, strict=True), strict=True):
         one, other = map(_numbers, each)
-        if tensor != ABSENT and one is not None and other is not None and np.array_equal(one + MOST_ELEMENTS, other):
+        if tensor != ABSENT and one is not None and other is not None and np.array_equal(_renamed(one), other):
             found[tensor] = (min(logicals), one)
     return found
+
+
+def _as_they_are(numbers: Numbers) -> Numbers:
+    return numbers
+
+
+def _renamed(numbers: Numbers) -> Numbers:
+    """Other numbers of the same elements: what calculates with numbers makes others of these than what picks some."""
+    return RENAMED * numbers + MOST_ELEMENTS
 
 
 def _is_whole_number(plan: Plan, tensor: int) -> bool:
@@ -120,7 +131,7 @@ def _along(numbers: Numbers, shape: Shape) -> tuple[int, tuple[Interval, ...]] |
     (axis,) = apart
     first = numbers[tuple(slice(None) if k == axis else 0 for k in range(numbers.ndim))]
     places = first // prod(shape[axis + 1 :])
-    if places.max() >= shape[axis] or not np.array_equal(
+    if places.min() < 0 or places.max() >= shape[axis] or not np.array_equal(
         np.take(np.arange(prod(shape)).reshape(shape), places, axis), numbers
     ):
         return None

@@ -16,7 +16,7 @@ import numpy as np
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.trace import Part, Traces
 
-MOST_ELEMENTS = 60_000
+MOST_ELEMENTS = 200_000
 """The most elements that the steps of a cone may read and make."""
 
 

@@ -10,8 +10,7 @@ from math import isfinite, log10
 
 from verdict.comparison import Faulty
 from verdict.graph import ABSENT
-from verdict.ops.facts import name_of
-from verdict.ops.names import FILLS
+from verdict.ops.names import FILLS, name_of
 from verdict.ops.signs import compares, orders
 from verdict.sweep.compare import compare
 from verdict.sweep.flow import CANNOT, Flow, Step

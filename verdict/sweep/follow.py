@@ -6,11 +6,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from verdict.graph import ABSENT
 from verdict.inputs import Domain
 from verdict.ops import Array
-from verdict.ops.signs import NOT_NEGATIVE, may_fail, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, adds_up, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.hidden import hides_none
@@ -95,7 +96,11 @@ def follow_single(
         trace.made.append(tuple(made))
         follower.orders.note(step, reads, made)
         trace.above.append(above(trace, reads, follower.elements))
-        read = [_least(signs.get(value, 0), ids, zero) for value, ids in zip(step.inputs, reads, strict=True)]
+        numbers = [values[0][value] if value != ABSENT else None for value in step.inputs]
+        read = [
+            _least(step, signs.get(value, 0), ids == zero, array)
+            for value, ids, array in zip(step.inputs, reads, numbers, strict=True)
+        ]
         fails = bool(trace.above[number] & trace.failing) or _reads_doubtful(trace, reads, follower.elements)
         if fails and not strict(step.op):
             trace.absorbed |= trace.above[number] & trace.failing
@@ -117,9 +122,18 @@ def follow_single(
     return trace
 
 
-def _least(sign: int, ids: Ids, zero: int) -> int:
-    """The sign of what is read: what is known of elements that are computed, and zeros among them, as a mask makes."""
-    return min(sign, NOT_NEGATIVE) if sign > NOT_NEGATIVE and bool((ids == zero).any()) else sign
+def _least(step: Step, sign: int, zeros: npt.NDArray[np.bool_], array: Array | None) -> int:
+    """The sign of what is read: what is known of elements that are computed, and zeros among them, as a mask makes. Of
+    what a step adds up it is that of the others where no sum is one of zeros alone.
+
+    array: what is read on some numbers.
+    """
+    if sign <= NOT_NEGATIVE or not zeros.any():
+        return sign
+    if array is None or not adds_up(step.op) or step.attrs.get("dim") in (None, ()):
+        return NOT_NEGATIVE
+    alone = np.logical_or(zeros, array == 0).all(axis=step.attrs["dim"])
+    return NOT_NEGATIVE if bool(np.any(alone)) else sign
 
 
 def _reads_doubtful(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> bool:

@@ -15,14 +15,15 @@ def hides_none(step: Step, reads: Sequence[Ids], positions: Set[int], rises: boo
     """Whether a step may make what counts as numbers of infinite ones, and is none: the softmax of a row that has no
     finite element, or of what is no number itself.
 
-    positions: at which inputs it reads what may be infinite; rises: whether that may be plus infinity.
+    positions: at which inputs it reads what may be infinite; rises: whether that may be plus infinity. The greater one
+    of minus infinity, as reductions begin with it, and a number is that number.
     """
     if compares(step.op):
         return False
     if positions:
         return FACTS.finite(step.op, positions, step.grads, rises)
     written = {k for k, ids in enumerate(reads) if makes_infinite({}, [ids], elements)}
-    if not written or not FACTS.finite(step.op, written, step.grads, rises=False):
+    if not written or FACTS.covers(step.op) or not FACTS.finite(step.op, written, step.grads, rises=False):
         return False
     return any(_has_infinite_row(reads[k], step.attrs.get("dim", -1), elements) for k in written)
 

@@ -127,8 +127,8 @@ def _drawn(
 ) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
     """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
     first seed, and numbers that the plans name, if all that the flow declares is then a number; where it is none even
-    without these, integers of one tensor are made alike (`defined`), else some of the given numbers, else all, lose
-    their signs. integers, kept, scale: see `seen`.
+    without these, some of the given numbers lose their signs, else integers of one tensor are made alike (`defined`),
+    else all lose their signs. integers, kept, scale: see `seen`.
     """
     single, near = reduced.single, marks(*reduced.small)
     near_bounds, usual = thresholds(*reduced.small), range(len(seeds))[USUAL_SEEDS]
@@ -148,18 +148,33 @@ def _drawn(
             for number, seed in enumerate(seeds)
         ]
         given = [positive_buffers(single, values) for values in drawn]
-        values = _made(flow, single, given, kept)
-        if _finite(flow, values):
-            return given, values
+        made = _numbers(flow, single, given, kept)
+        if made is not None:
+            return given, made
+    signless = _positive(given, nearest_to_no_numbers(flow, given[0]))
+    made = _numbers(flow, single, signless, kept)
+    if made is not None:
+        return signless, made
     numbered = list(takewhile(bool, (_numbered(flow, each, integers, single) for each in given)))
-    if len(numbered) == len(given):
-        return numbered, _made(flow, single, numbered, kept)
-    for logicals in (nearest_to_no_numbers(flow, given[0]), frozenset(given[0])):
-        given = [{k: positive(array) if k in logicals else array for k, array in values.items()} for values in given]
-        values = _made(flow, single, given, kept)
-        if _finite(flow, values):
-            break
-    return given, values
+    given = numbered if len(numbered) == len(given) else _positive(given, frozenset(given[0]))
+    return given, _made(flow, single, given, kept)
+
+
+def _positive(given: Sequence[Mapping[int, Array]], logicals: frozenset[int]) -> list[dict[int, Array]]:
+    """What is given on each seed, without the signs of some."""
+    return [{k: positive(array) if k in logicals else array for k, array in values.items()} for values in given]
+
+
+def _numbers(
+    flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: frozenset[int] | None
+) -> Values | None:
+    """What a flow makes on each seed; None where something that it declares is no number."""
+    made: Values = []
+    for values in given:
+        made += _made(flow, plan, [values], kept)
+        if not _finite(flow, made[-1:]):
+            return None
+    return made
 
 
 def _numbered(

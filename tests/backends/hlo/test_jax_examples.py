@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 
 PROVED = (
     *("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py"),
-    *("ring.py", "fsdp.py", "sequence.py", "transformer.py:build_fsdp"),
+    *("ring.py", "fsdp.py", "sequence.py", "attention.py", "transformer.py:build_fsdp"),
     *("transformer.py:build_tensor_deep", "scanned.py"),
 )
 
@@ -55,6 +55,8 @@ def test_microbatches_in_the_wrong_order_are_refuted():
         ("ring.py:build_wrong_mask", "max."),
         ("fsdp.py:build_wrong_norm", "missing-reduction"),
         ("sequence.py:build_wrong_norm", "missing-reduction"),
+        ("attention.py:build_wrong_mask", "start=1"),
+        ("attention.py:build_wrong_sum", "missing-reduction"),
         ("sequence.py:build_wrong_positions", "sequence.py:28 add."),
     ],
 )

@@ -27,6 +27,8 @@ STEPS = {
     "pooled": {},
     "taken": {},
     "summed": {"src": (0, 7), "dst": (0, 7)},
+    "causal": {"parameter 6": (0, 1000)},
+    "vocabulary": {"parameter 3": (0, 3999), "parameter 4": (0, 3999)},
 }
 """What their arguments of integers lie between: rows of a table that is split, with its gradient; cross entropy over
 logits that are split; a mean over what a mask keeps; rows of a table by
@@ -34,7 +36,8 @@ remainders; data parallel by hand in a tensor parallel program; experts chosen b
 attention with rotary positions and a running softmax, two positions a device, with all gradients; a batch norm whose
 variance is the mean of squares without the mean's square, clamped to what is not negative; a convolution and the
 greatest of overlapping windows, with their gradients; rows taken in the order of others; a sum over the neighbours of
-a graph whose edges are split.
+a graph whose edges are split; causal attention of 300 rotary positions and 1,001 words by tensor parallelism, and a
+table and logits of 4,000 words that are split, both of two devices and at reduced shapes.
 """
 
 
@@ -55,7 +58,8 @@ def test_a_fault_in_it_is_refuted(name):
     """The offset of a shard is off by one; a mean of means; another divisor; a sum for a mean; weights of the experts
     that do not add up to one; rows in the opposite order; what was mixed is not scaled to the new maximum; squares have
     the gradient of a device's own alone; the gradient of a kernel is not summed; the opposite order; a weight's
-    gradient is of a device's own edges.
+    gradient is of a device's own edges; the second device's mask begins a position later; each shard of the table
+    begins a row later.
     """
     assert _report(name, "wrong").verdict is Verdict.REFUTED
 

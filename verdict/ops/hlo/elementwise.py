@@ -80,8 +80,8 @@ def _unary(name: str, formula: str, function: Any, *assumptions: Any) -> Any:
 
 
 RULES = (
-    replace(each("add", "self other", "z = x + y", lambda x, y: x + y), sums=True),
-    each("subtract", "self other", "z = x - y", lambda x, y: x - y),
+    replace(each("add", "self other", "z = x + y", lambda x, y: x + y), sums=True, additive=True),
+    replace(each("subtract", "self other", "z = x - y", lambda x, y: x - y), additive=True),
     each("multiply", "self other", "z = x y", lambda x, y: x * y, (0, 1)),
     each(
         "divide",

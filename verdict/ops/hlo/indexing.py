@@ -26,6 +26,9 @@ SHARED = {"index_vector": REQUIRED, "batching": (), "index_batching": ()}
 GATHER = {"offset": REQUIRED, "collapsed": REQUIRED, "start_map": REQUIRED, "sizes": REQUIRED, **SHARED}
 SCATTER = {"window": REQUIRED, "inserted": REQUIRED, "start_map": REQUIRED, **SHARED}
 
+GREATEST = 2.0**62
+"""Positions beyond this are no integers of 64 bits when something is added to them."""
+
 JOINS: Mapping[str, Join] = {"add": add, "maximum": numbers.maximum, "minimum": minimum}
 """How a scatter of this name joins an update to what is there."""
 
@@ -66,7 +69,8 @@ def _positions(args: Arguments, index: Array) -> Array:
     rows = last.reshape(-1, last.shape[-1])
     places = np.indices(batch, dtype=np.int64).reshape(len(batch), len(rows))
     columns = [places[n - (n > vector)] for n in args["index_batching"]]
-    made = np.empty((len(rows), rows.shape[1] + len(columns)), dtype=object)
+    whole = rows.dtype.kind in "iuf" and bool((np.abs(rows) < GREATEST).all())
+    made = np.empty((len(rows), rows.shape[1] + len(columns)), dtype=np.int64 if whole else object)
     made[:, : rows.shape[1]] = rows
     for number, column in enumerate(columns, rows.shape[1]):
         made[:, number] = column.tolist()
@@ -147,7 +151,7 @@ def _windows(args: Arguments, x: Shape, index: Shape, updates: Shape) -> Shape:
     if (
         list(window) != sorted(set(window))
         or any(not 0 <= k < len(updates) for k in window)
-        or len(window) + len(dropped) != len(x)
+        or len(window) + len({*dropped} & {*range(len(x))}) != len(x)
         or batch != _batch(args, index)
     ):
         raise args.misfit(f"updates of shape {updates} do not fit {x} and indices of shape {index}")

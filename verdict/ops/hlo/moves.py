@@ -1,7 +1,7 @@
 """Opcodes that rearrange, repeat or make elements, by numbers in their attributes alone.
 
 broadcast   y[.., i_k, ..] = x[i_0, i_1, ..], dimension k of x being dimension dims[k] of y
-iota        y[i] = i_dim
+iota        y[i] = start + i_dim
 """
 
 from dataclasses import replace
@@ -62,7 +62,7 @@ def _transpose_axes(args: Arguments) -> Axes:
 def _iota(args: Arguments) -> Array:
     size, dim = args["size"], args["dim"]
     lengths = [n if k == dim else 1 for k, n in enumerate(size)]
-    places, dtype = np.arange(size[dim], dtype=np.int64), str(args["dtype"])
+    places, dtype = np.arange(size[dim], dtype=np.int64) + args["start"], str(args["dtype"])
     return np.broadcast_to(integers.held(integers.wrapped(places, dtype), dtype).reshape(lengths), size)
 
 
@@ -121,10 +121,10 @@ RULES = (
         hlo(
             "iota",
             "",
-            {**SIZE, "dim": REQUIRED, "dtype": REQUIRED},
+            {**SIZE, "dim": REQUIRED, "dtype": REQUIRED, "start": 0},
             _iota_shape,
             _iota,
-            "y[i] = i_dim",
+            "y[i] = start + i_dim",
             moves=True,
             types=made_as,
         ),

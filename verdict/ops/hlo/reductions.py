@@ -15,7 +15,7 @@ RULES = tuple(
     for rule in (
         reduction("hlo.reduce_add", "y = sum of x over dim", summed, DIM, Law.SUM, (0,), types=like_first),
         *(
-            extreme(reduction(f"hlo.reduce_{word}", formula, forward, of_none=False, types=like_first))
+            extreme(reduction(f"hlo.reduce_{word}", formula, forward, of_none=False, few=True, types=like_first))
             for word, formula, forward in (
                 ("maximum", "y = the greatest of x over dim", amax),
                 ("minimum", "y = the smallest of x over dim", amin),

@@ -11,6 +11,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from verdict.graph import Shape
 from verdict.ops import elements, logic, numbers
@@ -28,14 +29,29 @@ which stays the same where what the window held at first is joined to it again."
 def clamped(positions: Array, spans: Sequence[int]) -> Array:
     """Starts (one row each) brought to 0 .. span - 1, column by column."""
     most = np.broadcast_to(np.asarray(spans, dtype=np.int64) - 1, positions.shape)
+    if positions.dtype.kind == "i":
+        return np.asarray(np.minimum(np.maximum(positions, 0), most))
     return logic.pointwise("clamp", lambda start, last: min(max(int(start), 0), int(last)), positions, most)
+
+
+def _known(positions: Array) -> npt.NDArray[np.int64] | None:
+    """Rows of starts that are numbers; None where one is none."""
+    if positions.dtype.kind == "i":
+        return np.asarray(positions, dtype=np.int64)
+    rows = [tuple(map(logic.settled, row)) for row in positions]
+    if not all(elements.is_number(start) for row in rows for start in row):
+        return None
+    return np.asarray([tuple(map(int, row)) for row in rows], dtype=np.int64).reshape(positions.shape)
 
 
 def taken(x: Array, positions: Array, dims: Sequence[int], sizes: Shape) -> Array:
     """For each row of clamped positions along `dims` the window of `sizes` that begins there."""
+    known = _known(positions)
+    if known is not None and dims and all(sizes[dim] == 1 for dim in dims):
+        return np.asarray(np.moveaxis(x, dims, range(len(dims)))[tuple(known.T)].reshape((len(known), *sizes)))
+    if known is not None:
+        return _stacked(x, list(map(tuple, known.tolist())), dims, sizes)
     rows = [tuple(map(logic.settled, row)) for row in positions]
-    if all(elements.is_number(start) for row in rows for start in row):
-        return _stacked(x, [tuple(map(int, row)) for row in rows], dims, sizes)
     places = list(product(*(range(x.shape[dim] - sizes[dim] + 1) for dim in dims)))
     table = _stacked(x, places, dims, sizes)
     hits = np.empty((len(rows), len(places)), dtype=object)
@@ -53,14 +69,15 @@ def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, join
     """x with each update joined to what is at its row of positions along `dims`; what does not fit is dropped."""
     y = x.astype(np.result_type(x.dtype, updates.dtype))
     sizes = updates.shape[1:]
+    known = _known(positions)
+    if known is not None:
+        spans = np.asarray([x.shape[dim] - sizes[dim] + 1 for dim in dims], dtype=np.int64)
+        fits = ((known >= 0) & (known < spans)).all(axis=1)
+        _joined(y, known[fits], dims, updates[fits], join)
+        return y
     rows = [tuple(map(logic.settled, row)) for row in positions]
     places = list(product(*(range(x.shape[dim] - sizes[dim] + 1) for dim in dims)))
     windows = {place: _window(place, dims, sizes) for place in places}
-    if all(elements.is_number(start) for row in rows for start in row):
-        for row, update in zip(rows, updates, strict=True):
-            if row in windows:
-                y[windows[row]] = join(y[windows[row]], update)
-        return y
     hits = np.empty((len(rows), len(places)), dtype=object)
     for number, row in enumerate(rows):
         hits[number] = [hit(row, place) for place in places]
@@ -76,6 +93,20 @@ def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, join
             chosen_here = logic.where(np.full(sizes, chosen, dtype=object), update, otherwise)
             y[window] = join(y[window], chosen_here)
     return y
+
+
+def _joined(
+    y: Array, places: npt.NDArray[np.int64], dims: Sequence[int], updates: Array, join: Join
+) -> None:  # fmt: skip
+    """Join each update to the window of y at its place, one after the other."""
+    sizes = updates.shape[1:]
+    if join is add and dims and all(sizes[dim] == 1 for dim in dims):
+        rows = np.moveaxis(y, dims, range(len(dims)))
+        np.add.at(rows, tuple(places.T), updates.reshape((len(places), *rows.shape[len(dims) :])))
+        return
+    for place, update in zip(places.tolist(), updates, strict=True):
+        window = _window(place, dims, sizes)
+        y[window] = join(y[window], update)
 
 
 def hit(starts: Sequence[Any], place: Sequence[int]) -> Any:

@@ -5,13 +5,14 @@ does more than to move elements keeps the values of every coordinate that it rea
 """
 
 from verdict.graph import GRAD
-from verdict.ops.patterns import contractions, lookups, made, parts
+from verdict.ops.patterns import contractions, lookups, made, opcodes, parts
 from verdict.ops.patterns.flows import FLOWS
 
 RECORDED = frozenset().union(parts.PATTERNS, made.PATTERNS, lookups.PATTERNS, contractions.PATTERNS)
-"""Operators of recorded programs."""
+"""Operators of programs that torch runs."""
 
 PATTERNS = {
+    **opcodes.PATTERNS,
     **parts.WRITTEN,
     **{f"{name}{GRAD}": pattern for name, pattern in parts.WRITTEN.items()},
     **parts.PATTERNS,
@@ -20,7 +21,7 @@ PATTERNS = {
     **contractions.PATTERNS,
 }
 
-KEEPING = frozenset(lookups.PATTERNS)
+KEEPING = frozenset(lookups.PATTERNS) | opcodes.LOOKUPS.keys()
 """Lookups: where none of their patterns holds, what integers name elements of keeps its size."""
 
 PLACES = {"aten.max.dim": 1, "aten.min.dim": 1}

@@ -14,4 +14,8 @@ FLOWS = {
     **{f"aten.where.{word}": Flow.MOVED for word in ("self", "ScalarOther", "ScalarSelf", "Scalar")},
     **{f"aten.{name}": Flow.MOVED for name in ("index_put", "gather", "index_select", "index.Tensor", "_to_copy")},
     **{f"aten.{name}": Flow.SCALED for name in ("neg", "nll_loss_backward")},
+    **{f"hlo.{name}": Flow.SCALED for name in ("multiply", "divide", "negate")},
+    **{f"hlo.{name}": Flow.SHIFTED for name in ("add", "subtract")},
+    **{f"hlo.{name}": Flow.MOVED for name in ("select", "gather", "convert")},
+    "hlo.compare": Flow.COMPARED,
 }

@@ -101,7 +101,8 @@ def _cuts(lengths: Sequence[int]) -> dict[str, tuple[int, ...]]:
     return {"x": (0, *accumulate(lengths))}
 
 
-def _joined(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+def joined(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    """Tensors beside each other along one dimension."""
     if any(shape == (0,) for shape in shapes):
         return None
     along = attrs.get("dim", 0) % len(shapes[0])
@@ -198,7 +199,7 @@ PATTERNS: dict[str, Patterns] = {
     "aten.select_backward": _selected,
     "aten.select_scatter": _selected,
     "aten.unbind.int": _unbound,
-    "aten.cat": _joined,
+    "aten.cat": joined,
     "aten.stack": _stacked,
     "aten.split.Tensor": _split("split_size"),
     "aten.split_with_sizes": _split("split_sizes"),
