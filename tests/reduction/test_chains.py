@@ -18,13 +18,30 @@ ORDERS = {
     "order": ("t = aten.gt.Tensor(j, i)", "m = aten.mul.Tensor(g, t)"),
     "shift": ("k = aten.add.Tensor(i) other=40", "t = aten.eq.Tensor(j, k)", "m = aten.mul.Tensor(g, t)"),
     "what a mask leaves": ("t = aten.ge.Tensor(i, j)", "m = aten.masked_fill.Scalar(g, t) value=0"),
+    "a part of a mask": (
+        'q = aten.arange() end=513 dtype="int64"',
+        "l = aten.ge.Tensor(j, q)",
+        "t = aten.slice.Tensor(l) dim=1 start=1 end=513",
+        "m = aten.mul.Tensor(g, t)",
+    ),
+    "later positions": (
+        'q = aten.arange() end=513 dtype="int64"',
+        "o = aten.slice.Tensor(q) dim=0 start=1 end=513",
+        "t = aten.ge.Tensor(j, o)",
+        "m = aten.mul.Tensor(g, t)",
+    ),
+    "positions from the second on": (
+        'o = aten.arange.start() start=1 end=513 dtype="int64"',
+        "t = aten.ge.Tensor(j, o)",
+        "m = aten.mul.Tensor(g, t)",
+    ),
     "what a mask turned around lets through": (
         "t = aten.le.Tensor(j, i)",
         "n = aten.logical_not(t)",
         "m = aten.mul.Tensor(g, n)",
     ),
 }
-"""What relates no element to itself."""
+"""What relates no element to itself, or one that another one is added to."""
 ALIKE = {
     "causal": ("t = aten.ge.Tensor(j, i)", "m = aten.mul.Tensor(g, t)"),
     "what a mask leaves, with itself": ("t = aten.gt.Tensor(i, j)", "m = aten.masked_fill.Scalar(g, t) value=0"),
@@ -51,7 +68,8 @@ def chain(relation, times, factor):
     """h + factor * (m @ (m @ .. h)), where m is g wherever a relation between rows and columns holds."""
     lines = ["g input [512, 512]", "h input [512, 2]", "w weight [2]", "m activation [512, 512]"]
     lines += ["i activation int64 [512]", "j activation int64 [512, 1]", "k activation int64 [512]"]
-    lines += ["t activation bool [512, 512]", "n activation bool [512, 512]"]
+    lines += ["t activation bool [512, 512]", "n activation bool [512, 512]", "l activation bool [512, 513]"]
+    lines += ["q activation int64 [513]", "o activation int64 [512]"]
     steps, rows = [*POSITIONS[: 0 if relation == "triangle" else 2], *(ORDERS | ALIKE)[relation]], "h"
     for n in range(times):
         lines.append(f"y{n} activation [512, 2]")

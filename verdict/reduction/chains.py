@@ -7,7 +7,9 @@ adds a number (i = j + 409), the sum of all of them is compared with the axis. W
 causal mask lets a position see itself) a product of many is what one of them is.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from verdict.graph import ABSENT
 from verdict.ops import Flow
@@ -17,7 +19,7 @@ from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.reach import neutral_of
 from verdict.reduction.scales import MOST_CHAINED
-from verdict.reduction.states import IDS, State
+from verdict.reduction.states import IDS
 from verdict.reduction.visit import Visit
 
 Chain = tuple[int, int]
@@ -53,7 +55,7 @@ def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Ma
             here = longest((here, {root: (0, more) for root, more in own.items()}))
             if here:
                 found.update((logical, longest((found.get(logical, {}), here))) for logical in visit.made.values())
-    return {root: chain for root, chain in longest(found.values()).items() if chain[0]}
+    return {root: most for root, most in longest(found.values()).items() if most[0]}
 
 
 def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> Iterator[tuple[int, int]]:
@@ -72,13 +74,20 @@ def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) 
 
 
 def _of_equal(known: Coordinates, visits: Sequence[Visit]) -> frozenset[tuple[object, ...]]:
-    """The comparisons of positions, by key, of which all readers let through what else they read where they are equal,
-    and make zeros, or minus infinity, of the rest.
+    """The comparisons of positions with each other, by key, of which all readers let through what else they read where
+    they are equal, and make zeros, or minus infinity, of the rest. Positions are the places of their own axes, and what
+    is told of them stays where it is: of a part of a mask, or of positions that do not begin at zero, others are equal.
     """
     readers: dict[int, list[tuple[Visit, int]]] = {}
+    places: set[int] = set()
     for visit in visits:
         for position, logical in visit.read.items():
             readers.setdefault(known.source(logical), []).append((visit, position))
+        moved = visit.flow is Flow.MOVED and _stays(visit)
+        if _counts(visit) or (moved and places.issuperset(visit.read.values())):
+            places.update(visit.made.values())
+    makers = Counter(logical for visit in visits for logical in visit.made.values())
+    places -= {logical for logical, times in makers.items() if times > 1}
     sent = {sent for sent, _ in known.messages} | {known.logical(held.tensor) for held in known.plan.declared}
     neutral = neutral_of(known, visits)
 
@@ -90,21 +99,30 @@ def _of_equal(known: Coordinates, visits: Sequence[Visit]) -> frozenset[tuple[ob
             arity = len(visit.node.inputs)
             turns = turned(visit.node.op, visit.attrs) if arity == 1 else None
             if turns is not None:
-                if not all(through(made, holds != turns) for made in visit.made.values()):
+                if not _stays(visit) or not all(through(made, holds != turns) for made in visit.made.values()):
                     return False
                 continue
-            places = {place for place, each in visit.read.items() if known.source(each) in neutral}
-            if lets_through(visit.node.op, visit.attrs, arity, position, places) is not holds:
+            same = {place for place, each in visit.read.items() if known.source(each) in neutral}
+            if lets_through(visit.node.op, visit.attrs, arity, position, same) is not holds:
                 return False
         return True
 
-    return frozenset(visit.key for visit in visits if _is_plain(known, visit) and _holds(visit, through))
+    plain = (v for v in visits if v.flow is Flow.COMPARED and len(v.read) == 2 and places.issuperset(v.read.values()))
+    return frozenset(visit.key for visit in plain if _holds(visit, through))
 
 
-def _is_plain(known: Coordinates, visit: Visit) -> bool:
-    """Whether a node compares positions with each other, and nothing is added to them."""
-    states = {known.state(logical) for logical in visit.read.values()}
-    return visit.flow is Flow.COMPARED and len(visit.read) == 2 and states == {State.POSITIONS}
+def _counts(visit: Visit) -> bool:
+    """Whether a node makes the positions along an axis, from the first one on."""
+    start, step = visit.attrs.get("start", 0), visit.attrs.get("step", 1)
+    return bool(visit.pattern.made) and start == 0 and step == 1
+
+
+def _stays(visit: Visit) -> bool:
+    """Whether what a node makes of an element of its only input stands where that stood, along each axis of it."""
+    if len(visit.read) != 1 or visit.pattern.cuts or visit.pattern.ties:
+        return False
+    dims = [*(dim for position in visit.read for dim in visit.dims(position)), *chain(*visit.pattern.axes.outputs)]
+    return all(len(dim) <= 1 for dim in dims) and visit.mixed.isdisjoint(chain(*dims))
 
 
 def _holds(visit: Visit, through: Callable[[int, bool], bool]) -> bool:
