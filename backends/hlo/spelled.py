@@ -22,6 +22,8 @@ LONG = 16
 """Axes of no more elements are written as lists: they keep their sizes in proofs."""
 _TURNED = {"GE": "LT", "LE": "GT", "EQ": "NE"}
 """What is said of the elements that a comparison leaves out."""
+_BY_ONE = {("GE", -1): "GT", ("LE", 1): "LT", ("LT", -1): "LE", ("GT", 1): "GE"}
+"""What says without a number what these say with one: i - 1 >= j where i > j."""
 _SWAPPED = {"LT": "gt", "LE": "ge", "GT": "lt", "GE": "le", "EQ": "eq", "NE": "ne"}
 """What compares the second operand with the first, by what compares the first with the second."""
 _WITH_NUMBER = {
@@ -113,6 +115,7 @@ def _band(array: Numbers) -> dict[str, int] | None:
 
 def _compared(shape: tuple[int, ...], end: int, direction: str) -> Spelled:
     """Whether row + end is to column as the direction says."""
+    direction, end = (_BY_ONE[direction, end], 0) if (direction, end) in _BY_ONE else (direction, end)
     starts = max(end, 0), max(-end, 0)
     read = (_spread(_iota(shape[k], starts[k], "int32"), (k,), shape) for k in (0, 1))
     return Spelled("hlo.compare", tuple(read), shape, "bool", {"direction": direction})

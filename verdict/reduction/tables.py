@@ -17,6 +17,7 @@ from verdict.errors import ShapeError
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, WEIGHT, Node, Plan, Region, Shape
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.ops import RULES, Array
+from verdict.ops.types import is_whole, kind
 from verdict.semantics import reading, signature
 
 MOST_ELEMENTS = 4_000_000
@@ -229,8 +230,11 @@ def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> 
 
 
 def _repeats(plan: Plan, node: Node, makers: Mapping[int, Node]) -> bool:
-    """Whether a node does nothing but to repeat, or to arrange, all that another one makes."""
+    """Whether a node does nothing but to repeat, or to arrange, all that another one makes: real numbers, as what stands
+    for tables is.
+    """
     rule = RULES.get(node.op)
     if rule is None or not rule.moves or len(node.inputs) != 1 or node.inputs[0] not in makers:
         return False
-    return prod(plan.shapes[node.outputs[0]]) >= prod(plan.shapes[node.inputs[0]])
+    dtypes = (plan.logicals[plan.tensors[tensor].logical].dtype for tensor in (*node.inputs, *node.outputs))
+    return not any(map(is_whole, map(kind, dtypes))) and prod(plan.shapes[node.outputs[0]]) >= prod(plan.shapes[node.inputs[0]])

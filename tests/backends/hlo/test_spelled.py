@@ -18,6 +18,9 @@ REGULAR = {
     "causal, of later rows": (ROWS + 8 >= COLUMNS, "bool"),
     "causal, of heads": (np.broadcast_to(ROWS >= COLUMNS, (2, 3, 40, 50)), "bool"),
     "anticausal": (ROWS < COLUMNS, "bool"),
+    "strictly causal": (ROWS > COLUMNS, "bool"),
+    "not strictly causal": (ROWS <= COLUMNS, "bool"),
+    "strictly anticausal": (ROWS < COLUMNS - 1, "bool"),
     "a band": (abs(ROWS - COLUMNS) <= 4, "bool"),
     "no band": (abs(ROWS - COLUMNS) > 4, "bool"),
     "a window": ((ROWS >= COLUMNS) & (ROWS - COLUMNS < 6), "bool"),
@@ -62,6 +65,12 @@ def test_it_makes_what_is_known(name):
 def test_what_is_regular_is_no_list(name):
     array, dtype = REGULAR[name]
     assert longest(spelled(np.asarray(array, dtype=np.int64), dtype)) <= LONG
+
+
+@pytest.mark.parametrize("name", ["causal", "anticausal", "strictly causal", "not strictly causal"])
+def test_masks_of_all_positions_are_told_without_numbers(name):
+    made = spelled(np.asarray(REGULAR[name][0], dtype=np.int64), "bool")
+    assert not any("start" in node.attrs or "other" in node.attrs for node in nodes(made))
 
 
 @pytest.mark.parametrize("name", LISTED)
