@@ -230,11 +230,10 @@ def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> 
 
 
 def _repeats(plan: Plan, node: Node, makers: Mapping[int, Node]) -> bool:
-    """Whether a node does nothing but to repeat, or to arrange, all that another one makes: real numbers, as what stands
-    for tables is.
-    """
+    """Whether a node does nothing but to repeat, or arrange, all that another one makes: real numbers, as tables are."""
     rule = RULES.get(node.op)
     if rule is None or not rule.moves or len(node.inputs) != 1 or node.inputs[0] not in makers:
         return False
-    dtypes = (plan.logicals[plan.tensors[tensor].logical].dtype for tensor in (*node.inputs, *node.outputs))
-    return not any(map(is_whole, map(kind, dtypes))) and prod(plan.shapes[node.outputs[0]]) >= prod(plan.shapes[node.inputs[0]])
+    read, made = node.inputs[0], node.outputs[0]
+    dtypes = (plan.logicals[plan.tensors[tensor].logical].dtype for tensor in (read, made))
+    return not any(map(is_whole, map(kind, dtypes))) and prod(plan.shapes[made]) >= prod(plan.shapes[read])
