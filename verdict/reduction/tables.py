@@ -230,7 +230,7 @@ def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> 
 
 
 def _repeats(plan: Plan, node: Node, makers: Mapping[int, Node]) -> bool:
-    """Whether a node does nothing but to repeat, or arrange, all that another one makes: real numbers, as tables are."""
+    """Whether a node does nothing but to repeat, or arrange, what another one makes: real numbers, as tables are."""
     rule = RULES.get(node.op)
     if rule is None or not rule.moves or len(node.inputs) != 1 or node.inputs[0] not in makers:
         return False
