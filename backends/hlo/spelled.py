@@ -58,10 +58,10 @@ class Spelled:
 
 def spelled(array: Numbers, dtype: str) -> Spelled:
     """What makes these numbers."""
-    axes = [axis for axis, size in enumerate(array.shape) if size > 1 and _varies(array, axis)]
-    core = array[tuple(slice(None) if axis in axes else 0 for axis in range(array.ndim))] if array.size else array
     if max(array.shape, default=0) <= LONG or not array.size:
         return _listed(array, dtype)
+    axes = [axis for axis, size in enumerate(array.shape) if size > 1 and _varies(array, axis)]
+    core = array[tuple(slice(None) if axis in axes else 0 for axis in range(array.ndim))]
     made = _core(core, dtype) if max(core.shape, default=0) > LONG else _listed(core, dtype)
     return made if core.shape == array.shape else _spread(made, tuple(axes), array.shape)
 

@@ -228,7 +228,7 @@ class Facts:
             return positions <= {0}
         if name == "pow":
             return attrs.get("exponent") is not None
-        scales = name in HOMOGENEOUS and not has_cases(name, {**attrs, "exponent": 1})
+        scales = name in HOMOGENEOUS and not self.rounds(op, attrs)
         return scales or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
 
     def makes_infinite(self, op: str, attrs: Mapping[str, Any]) -> bool:

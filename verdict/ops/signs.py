@@ -179,7 +179,7 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
 
 def adds_up(op: str) -> bool:
     """Whether a node adds up what it reads along the dimensions `dim`."""
-    return named(op) == "sum"
+    return named(op) == "sum" and not op.endswith(GRAD)
 
 
 def divisible(op: str) -> int:

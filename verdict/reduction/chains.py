@@ -78,16 +78,13 @@ def _of_equal(known: Coordinates, visits: Sequence[Visit]) -> frozenset[tuple[ob
     they are equal, and make zeros, or minus infinity, of the rest. Positions are the places of their own axes, and what
     is told of them stays where it is: of a part of a mask, or of positions that do not begin at zero, others are equal.
     """
+    plain = _of_places(visits)
+    if not plain:
+        return frozenset()
     readers: dict[int, list[tuple[Visit, int]]] = {}
-    places: set[int] = set()
     for visit in visits:
         for position, logical in visit.read.items():
             readers.setdefault(known.source(logical), []).append((visit, position))
-        moved = visit.flow is Flow.MOVED and _stays(visit)
-        if _counts(visit) or (moved and places.issuperset(visit.read.values())):
-            places.update(visit.made.values())
-    makers = Counter(logical for visit in visits for logical in visit.made.values())
-    places -= {logical for logical, times in makers.items() if times > 1}
     sent = {sent for sent, _ in known.messages} | {known.logical(held.tensor) for held in known.plan.declared}
     neutral = neutral_of(known, visits)
 
@@ -107,8 +104,19 @@ def _of_equal(known: Coordinates, visits: Sequence[Visit]) -> frozenset[tuple[ob
                 return False
         return True
 
-    plain = (v for v in visits if v.flow is Flow.COMPARED and len(v.read) == 2 and places.issuperset(v.read.values()))
     return frozenset(visit.key for visit in plain if _holds(visit, through))
+
+
+def _of_places(visits: Sequence[Visit]) -> list[Visit]:
+    """The nodes that compare the places of elements along their own axes with each other."""
+    places: set[int] = set()
+    for visit in visits:
+        moved = visit.flow is Flow.MOVED and _stays(visit)
+        if _counts(visit) or (moved and places.issuperset(visit.read.values())):
+            places.update(visit.made.values())
+    makers = Counter(logical for visit in visits for logical in visit.made.values())
+    places -= {logical for logical, times in makers.items() if times > 1}
+    return [v for v in visits if v.flow is Flow.COMPARED and len(v.read) == 2 and places.issuperset(v.read.values())]
 
 
 def _counts(visit: Visit) -> bool:

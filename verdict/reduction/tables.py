@@ -218,7 +218,8 @@ def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> 
                     continue
                 use = Use(segment.device, tensor, key, position)
                 readers.setdefault(tensor, []).append(use)
-                uses |= {use} if position in tables.get(key, ()) else set()
+                if position in tables.get(key, ()):
+                    uses.add(use)
         for node in reversed(segment.nodes):
             made = node.outputs[0] if len(node.outputs) == 1 else ABSENT
             read = readers.get(made, ())
