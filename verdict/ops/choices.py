@@ -36,8 +36,15 @@ def lets_some_through(op: str, attrs: Mapping[str, Any], arity: int, fixed: Set[
     """Whether a node writes over what it reads wherever a mask says so that depends on real numbers: what it leaves may
     have bounds.
     """
-    masks = set(range(1, arity - 1)) if named(op) == "index_put" and attrs.get("masks") else set()
-    return not masks <= fixed
+    return named(op) not in CHOICES and not masks_at(op, attrs, arity) <= fixed
+
+
+def masks_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
+    """The positions at which a node reads what says where it chooses what."""
+    name = named(op)
+    if name in CHOICES:
+        return frozenset({CONDITIONS[name]})
+    return frozenset(range(1, arity - 1)) if name == "index_put" and attrs.get("masks") else frozenset()
 
 
 def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:

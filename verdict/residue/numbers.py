@@ -10,7 +10,6 @@ from verdict.ops import Array
 from verdict.residue.islands import MOST_COPIES
 from verdict.sweep import Held, simple_multiple
 
-
 GREAT = 1e18
 """From here on numbers are masks, beside which all others vanish."""
 
@@ -26,8 +25,8 @@ class OnNumbers:
     def times(self, device: int, tensor: int, value: Value) -> Times | None:
         """How often a tensor is the sum of these shares; None where it is no multiple of that.
 
-        Once where nothing is known: what is given is in no flow, a region may have no bounds at reduced shapes, and what
-        is no number says nothing. Nor do zeros on both sides, as behind a ReLU that lets nothing through.
+        Once where nothing is known: what is given is in no flow, a region may have no bounds at reduced shapes, and
+        what is no number says nothing. Nor do zeros on both sides, as behind a ReLU that lets nothing through.
         """
         pairs: list[tuple[Array, Array]] = []
         for single, parallel in zip(self.held.single, self.held.parallel, strict=True):
@@ -54,7 +53,7 @@ class OnNumbers:
         return sum(known[1:], known[0]) if known and len(known) == len(value) else None
 
     def _taken(self, part: Array, share: Share) -> Array | None:
-        """The region of a share, of an array that may be at a reduced shape; None where it has no whole bounds there."""
+        """The region of a share, of an array that may be of a reduced shape; None where it has no whole bounds."""
         region = [
             (start * small, end * small, max(size, 1))
             for (start, end), small, size in zip(share.region, part.shape, self.bases[share.base].shape, strict=True)
