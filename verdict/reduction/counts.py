@@ -49,7 +49,7 @@ class Counts:
     def follow(self, visit: Visit, beside: Iterable[int] = ()) -> None:
         """Note how what a node makes is computed. beside: the variables of data that positions are compared with."""
         read = [self._source(self._plan.tensors[tensor].logical) for tensor in visit.node.inputs if tensor >= 0]
-        form = (visit.node.op, _attributes(visit.node), *map(self._form, read))
+        form = (visit.node.op, _attributes(visit.node), *map(self.form, read))
         found = frozenset(beside).union(*(self._beside.get(logical, frozenset()) for logical in read))
         for position, logical in visit.made.items():
             self._forms.setdefault(logical, self._number((*form, position)))
@@ -60,7 +60,13 @@ class Counts:
         """A tensor, counted along some axes, is compared with a number."""
         source = self._source(logical)
         beside = self._beside.get(source, frozenset())
-        self._compared.extend(Compared(axis, self._form(source), abs(number), beside) for axis in axes)
+        self._compared.extend(Compared(axis, self.form(source), abs(number), beside) for axis in axes)
+
+    def form(self, logical: int) -> int:
+        """How a tensor is computed: one number for what is computed in one way from the same."""
+        if logical not in self._forms:
+            self._forms[logical] = self._number((self._plan.logicals[logical].name,))
+        return self._forms[logical]
 
     def constrain(self, factors: Factors, scales: Scales, cut: frozenset[int]) -> None:
         """Let axes keep what their counts need. Where positions are compared with data that is compared with numbers,
@@ -78,11 +84,6 @@ class Counts:
         for counted in most.values():
             for axis, needed in counted.values():
                 scales.witnessed(axis.variable, axis.size, needed)
-
-    def _form(self, logical: int) -> int:
-        if logical not in self._forms:
-            self._forms[logical] = self._number((self._plan.logicals[logical].name,))
-        return self._forms[logical]
 
     def _number(self, form: Form) -> int:
         return self._numbers.setdefault(form, len(self._numbers))

@@ -12,8 +12,8 @@ nothing that was added up can be negative.
 Given numbers may be anything. So may be what is linear in something that may; and what is chosen from it beside zeros
 or infinities, of which as many add up to what one is, by a mask that does not depend on real numbers. Nothing is known
 of the rest. What was counted, and is data now beside other data, has bounds, too. Of the sum or difference of two that
-may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a; and it is all there is
-where the rest is multiplied by zero, so that the axes along which it was added up keep their sizes where cases are told
+may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a. It is all there
+is where the rest is multiplied by zero: the axes along which it was added up keep their sizes where cases are told
 apart. Nor is a difference anything where one of the two has bounds, which may be those of the other: a - max(a).
 Truth values, levels and counts have bounds, beside data, too: of both in one tensor a part may be those alone.
 """

@@ -15,6 +15,7 @@ from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.crowds import crowded
 from verdict.reduction.factors import Factors
 from verdict.reduction.offsets import moved
+from verdict.reduction.products import keep_products
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
@@ -79,6 +80,8 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         scales.even(one.dims[index][axis], size)
         scales.even(one.dims[index][axis], size // columns)
     two.constrain_shards(scales)
+    for side, own in zip((one, two), visits, strict=True):
+        keep_products(side.coordinates, factors, own, scales)
     _note_ways(tuple(zip((one, two), visits, strict=True)), scales)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
@@ -104,7 +107,7 @@ def _divides_by_counts(known: Coordinates, visits: Sequence[Visit]) -> bool:
 def _note_ways(sides: Sequence[tuple[Side, Sequence[Visit]]], scales: Scales) -> None:
     """Say how often coordinates are related, and moved, on the way through either plan, and how many are compared."""
     for root, chain in longest(chained(side.coordinates, side.factors, own) for side, own in sides).items():
-        scales.chained(root, *chain)
+        scales.chained(root, chain.passes, chain.numbers)
     _note_moves(sides, scales)
     crowds = [crowded(side, scales) for side, _ in sides]
     if any(crowds):
