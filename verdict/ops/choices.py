@@ -5,7 +5,7 @@ from math import isinf
 from typing import Any
 
 from verdict.ops import FACTS, RULES
-from verdict.ops.names import CHOICES, COMPARING, CONDITIONS, FILLS, NEGATIONS, PADS, named
+from verdict.ops.names import CHOICES, COMPARING, CONDITIONS, FILLS, NEGATIONS, PADS, PRODUCTS, named
 from verdict.ops.types import cast
 
 MIXING = frozenset({"lerp"})
@@ -52,6 +52,11 @@ def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
     if FACTS.is_sum(op) or FACTS.is_additive(op) or named(op) in MIXING:
         return frozenset(range(arity))
     return frozenset({0} if FACTS.is_adding(op, arity, attrs) or FACTS.adds_products(op) else ())
+
+
+def multiplies_along(op: str) -> bool:
+    """Whether a node multiplies the elements of an axis."""
+    return named(op) in PRODUCTS
 
 
 def fills_neutral(op: str, attrs: Mapping[str, Any]) -> bool:

@@ -58,7 +58,7 @@ def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Ma
     """By factor, how often at most what depends on a relation along it is multiplied along it."""
     visits = tuple(visits)
     alike = _of_equal(known, visits)
-    each_own = [(v, dict(_relations(known, factors, v, v.key in alike)), _passed(factors, v)) for v in visits]
+    each_own = [(v, _related(known, factors, v, v.key in alike), _passed(factors, v)) for v in visits]
     found: dict[int, dict[int, Chain]] = {}
     if not any(own for _, own, _ in each_own):
         return {}
@@ -66,7 +66,7 @@ def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Ma
     while before != (before := sum(sum(its) + 1 for each in found.values() for its in each.values())):
         for visit, own, passed in each_own:
             read = [found.get(known.source(known.logical(t)), {}) for t in visit.node.inputs if t != ABSENT]
-            here = longest((*read, {root: Chain(1, 0, more) for root, more in own.items()}))
+            here = longest((*read, own))
             here |= {root: _multiplied(read, root, root in _twice(factors, visit)) for root in passed & here.keys()}
             if here:
                 found.update((logical, longest((found.get(logical, {}), here))) for logical in visit.made.values())
@@ -91,6 +91,14 @@ def _twice(factors: Factors, visit: Visit) -> frozenset[int]:
         atoms = ([visit.atoms[atom] for atom in dim if atom in visit.atoms] for dim in dims)
         found |= Counter(chain(*({root for atom in own for root in factors.leaves(atom)} for own in atoms)))
     return frozenset(root for root, times in found.items() if times > 1)
+
+
+def _related(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> dict[int, Chain]:
+    """The relations that a node makes. alike: see `_relations`."""
+    found: dict[int, Chain] = {}
+    for root, numbers in _relations(known, factors, visit, alike):
+        found[root] = Chain(1, 0, max(numbers, found.get(root, NO_CHAIN).numbers))
+    return found
 
 
 def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> Iterator[tuple[int, int]]:

@@ -10,15 +10,12 @@ from math import prod
 
 from verdict.graph import ABSENT
 from verdict.ops import FACTS, Flow
-from verdict.ops.choices import added_at
+from verdict.ops.choices import added_at, multiplies_along
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import FEW, IDS
 from verdict.reduction.visit import Axis, Visit
-
-RUNNING = frozenset({"aten.cumprod"})
-"""Operators that multiply all elements of an axis."""
 
 Picked = Mapping[Axis, frozenset[int]]
 """By axis the forms of different sums along it."""
@@ -37,7 +34,7 @@ def keep_products(known: Coordinates, factors: Factors, visits: Iterable[Visit],
             one = frozenset((known.counts.form(logical),))
             parts = dict.fromkeys(here, one) if _takes_part(known, visit, logical) else here
             found[logical] = _joined((parts, dict.fromkeys(summed, one)), False)
-        if visit.node.op in RUNNING:
+        if multiplies_along(visit.node.op):
             known.keep_axes(here)
     for axis, forms in _joined(found.values(), True).items():
         scales.least(axis.variable, axis.size, len(forms) + 1)

@@ -122,7 +122,9 @@ def _visit(
     read = [*parts.values()]
     apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
     if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs, free):
-        known.keep_axes(NONE.union(*(hidden[sources[place]].along for place in free if sources[place] in hidden)))
+        covered = [hidden[sources[place]] for place in free if sources[place] in hidden]
+        at_zero = FACTS.cases_at_zero(op, visit.attrs)
+        known.keep_axes(NONE.union(*(sums.shifted if at_zero else sums.along for sums in covered)))
     left = bool(apart and adding) and len(free) > 1
     if not left and _is_free(known, visit, free, bounded, signs):
         _hide(known, hidden, visit, free, bool(adding), [*apart, *(read if adding else ())])
@@ -174,14 +176,17 @@ def _hide(
     anything. parts: what has bounds of what it reads. Of two that may be anything and are multiplied, it may, too.
     """
     rest = (known.state(known.source(logical)) for place, logical in visit.read.items() if place not in free)
-    numbers = (visit.attrs.get(name) for name in OPERANDS)
+    numbers = [visit.attrs.get(name) for name in OPERANDS]
     added = adds and (any(state is not State.ZERO for state in rest) or any(x not in (None, 0) for x in numbers))
     multiplied = len(free) > 1 and not adds and visit.flow is not Flow.MOVED
     if not (added or parts) or multiplied:
         return
     along = NONE.union(*(sums.along for sums in parts)) | (NONE if adds else visit.axes(visit.contracted(free)))
+    further = adds and (len(set(parts)) > 1 or any(number not in (None, 0) for number in numbers))
+    shifted = along if further else NONE.union(*(sums.shifted for sums in parts))
     for logical in visit.made.values():
-        hidden[logical] = Sums(hidden.get(logical, Sums()).along | along)
+        before = hidden.get(logical, Sums())
+        hidden[logical] = Sums(before.along | along, before.shifted | shifted)
 
 
 def _adds_zeros(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> bool:
