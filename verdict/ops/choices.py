@@ -75,8 +75,17 @@ def is_neutral(number: object) -> bool:
 
 def of_equal(op: str, attrs: Mapping[str, Any]) -> bool | None:
     """Whether a comparison holds of equal ones; None of what is no comparison."""
-    word = str(attrs.get("direction", op.split(".")[1] if "." in op else op)).lower()
+    word = _word(op, attrs)
     return word in ("ge", "le", "eq") if word in COMPARING else None
+
+
+def orders(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether a node tells which of two is greater."""
+    return _word(op, attrs) in ("ge", "gt", "le", "lt")
+
+
+def _word(op: str, attrs: Mapping[str, Any]) -> str:
+    return str(attrs.get("direction", op.split(".")[1] if "." in op else op)).lower()
 
 
 def turned(op: str, attrs: Mapping[str, Any]) -> bool | None:

@@ -5,9 +5,9 @@ sigmoids, of what is clamped, of a norm's results) reaches further along a longe
 beyond all that it is at reduced shapes. So where what was added up of such numbers meets an operator of several cases
 (a comparison, a bound, a step), the axes keep their sizes.
 
-Roots, norms, logarithms and absolute values have their cases at zero. Of how many numbers a sum is does not change what
-signs it may have; only where something was added to the sum do the axes keep their sizes for these, and not where
-nothing that was added up can be negative.
+Roots, norms, logarithms, absolute values and comparisons with zero have their cases at zero. Of how many numbers a sum
+is does not change what signs it may have; only where something was added to the sum do the axes keep their sizes for
+these, and not where nothing that was added up can be negative.
 
 Given numbers may be anything. So may be what is linear in something that may; and what is chosen from it beside zeros
 or infinities, of which as many add up to what one is, by a mask that does not depend on real numbers. Nothing is known
@@ -24,7 +24,7 @@ from typing import NamedTuple
 from verdict.graph import ABSENT
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
-from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_through, masks_at
+from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_through, masks_at, orders
 from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
@@ -123,8 +123,7 @@ def _visit(
     apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
     if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs, free):
         covered = [hidden[sources[place]] for place in free if sources[place] in hidden]
-        at_zero = FACTS.cases_at_zero(op, visit.attrs)
-        known.keep_axes(NONE.union(*(sums.shifted if at_zero else sums.along for sums in covered)))
+        known.keep_axes(NONE.union(*(sums.shifted if _at_zero(known, visit) else sums.along for sums in covered)))
     left = bool(apart and adding) and len(free) > 1
     if not left and _is_free(known, visit, free, bounded, signs):
         _hide(known, hidden, visit, free, bool(adding), [*apart, *(read if adding else ())])
@@ -137,7 +136,7 @@ def _visit(
         along |= known.counted(visit.read.values())
     moved = visit.flow is Flow.MOVED and set(map(kind, known.dtypes(visit))) == {FLOAT}
     if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs, bounded):
-        known.keep_axes(shifted if FACTS.cases_at_zero(op, visit.attrs) else along)
+        known.keep_axes(shifted if _at_zero(known, visit) else along)
     added = {place for place, sums in parts.items() if sums.along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
     if not (scaled or _adds_zeros(known, visit, sources) or signs.positive.issuperset(visit.made.values())):
@@ -145,6 +144,13 @@ def _visit(
     for logical in visit.made.values():
         before = within.get(logical, Sums())
         within[logical] = Sums(before.along | along, before.shifted | shifted)
+
+
+def _at_zero(known: Coordinates, visit: Visit) -> bool:
+    """Whether all cases of a node are at zero: of a root, or where it is told what is greater than zero."""
+    others = [known.state(logical) for logical in visit.read.values()]
+    with_zero = visit.attrs.get("other") == 0 if len(others) == 1 else State.ZERO in others
+    return FACTS.cases_at_zero(visit.node.op, visit.attrs) or (orders(visit.node.op, visit.attrs) and with_zero)
 
 
 def _few(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> dict[int, Sums]:

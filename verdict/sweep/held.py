@@ -1,6 +1,7 @@
 """What the tensors of two plans hold on random numbers: whence guesses of what they must be."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from verdict.comparison import Faulty
@@ -15,9 +16,9 @@ from verdict.sweep.unroll import elements_of, steps_of, unrolled
 
 MOST_STEPS, MOST_OPERATIONS, MOST_MADE = 20_000, 200_000_000, 10_000_000
 """The most steps, multiplications and additions, and elements that both plans make: they take a second or two."""
-GROWTH = 2
-"""By how many elements more than the fewest each axis is longer where own shapes are too much: axes of one length are
-soon taken for each other.
+GROWTH = (2, 0)
+"""By how many elements more than the fewest each axis is longer where own shapes are too much, the first that is
+little: axes of one length are soon taken for each other.
 """
 SEEDS = 2
 """On how many seeds: a number that depends on what is given, as how many tokens count, is another on the second."""
@@ -41,11 +42,11 @@ def held(single: Plan, parallel: Plan, seed: int) -> Held | None:
         return None
     try:
         binding = bind(single, parallel)
-        reduced = Reduced(single, parallel, binding, (full(single), full(parallel)))
-        if not _is_little(reduced):
-            reduced = shrink(single, parallel, binding, GROWTH)
-            if not _is_little(reduced):
-                return None
+        own = Reduced(single, parallel, binding, (full(single), full(parallel)))
+        each = chain([own], (shrink(single, parallel, binding, more) for more in GROWTH))
+        reduced = next(filter(_is_little, each), None)
+        if reduced is None:
+            return None
         plans, small = (reduced.single, reduced.parallel), reduced.small
         given, axes = small[0].logicals, column_axes(single, parallel)
         one, its = unrolled(plans[0], small[0], itself(plans[0]), given)
