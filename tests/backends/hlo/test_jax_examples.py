@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 PROVED = (
     *("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py"),
     *("ring.py", "fsdp.py", "sequence.py", "attention.py", "transformer.py:build_fsdp"),
-    *("transformer.py:build_tensor_deep", "scanned.py"),
+    *("transformer.py:build_tensor_deep", "scanned.py", "grouped.py"),
 )
 
 
@@ -58,6 +58,7 @@ def test_microbatches_in_the_wrong_order_are_refuted():
         ("attention.py:build_wrong_mask", "start=1"),
         ("attention.py:build_wrong_sum", "missing-reduction"),
         ("sequence.py:build_wrong_positions", "sequence.py:28 add."),
+        ("grouped.py:build_wrong_heads", "grouped.py:51"),
     ],
 )
 def test_a_mistake_is_refuted_where_it_is(name, where):
