@@ -90,6 +90,25 @@ def test_a_count_of_positions_has_the_scale_of_what_they_are_compared_with():
     assert verdict(coupled(), coupled(alike=True)) != "PROVED"
 
 
+def used(alike=False):
+    """The rows of a table of six kinds, twice where each of them has two and more."""
+    lines = ["t input int64 [512]", "range t 0 5", "e weight [6, 4]", "p activation int64 [6]"]
+    lines += ["u activation int64 [512, 1]", "c activation bool [512, 6]", "n activation int64 [6]"]
+    lines += ["d activation bool [6]", "q activation bool []", "f activation []", "x activation [512, 4]"]
+    lines += ["y activation [512, 4]", "z activation [512, 4]"]
+    steps = ['p = aten.arange() end=6 dtype="int64"', "u = aten.unsqueeze(t) dim=1", "c = aten.eq.Tensor(u, p)"]
+    steps += ["n = aten.sum.dim_IntList(c) dim=(0,)", "d = aten.ge.Scalar(n) other=2", "q = aten.all(d)"]
+    steps += ['f = aten._to_copy(q) dtype="float32"', "x = aten.embedding(e, t)"]
+    steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "output z"]
+    return outline(*lines, *steps)
+
+
+def test_counts_of_what_ids_name_need_elements_of_their_own():
+    assert longest(used()) > 12
+    assert verdict(used(), used()) == "PROVED"
+    assert verdict(used(), used(alike=True)) != "PROVED"
+
+
 def summed(bound, same):
     """Rows whose ids, twice or added to another one that is the same, are less than a number."""
     other = ("t", "t") if same else ("t", "i")

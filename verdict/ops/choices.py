@@ -79,6 +79,11 @@ def of_equal(op: str, attrs: Mapping[str, Any]) -> bool | None:
     return word in ("ge", "le", "eq") if word in COMPARING else None
 
 
+def tells_equal(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether a node tells which of two are equal."""
+    return _word(op, attrs) in ("eq", "ne")
+
+
 def orders(op: str, attrs: Mapping[str, Any]) -> bool:
     """Whether a node tells which of two is greater."""
     return _word(op, attrs) in ("ge", "gt", "le", "lt")

@@ -2,7 +2,8 @@
 
 Conditions on counts hold of all elements of an axis as they hold of some of them: of as many of each count as the
 number that it is compared with, and one more. Two counts need not share any, and all may lie between the same two cuts,
-so that as many are kept there as all counts need. What every rank counts in the same way is one count.
+so that as many are kept there as all counts need. What every rank counts in the same way is one count. Where ids are
+counted by what they name (rows of each expert) no element is counted twice: of so many counts each needs its own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 from verdict.graph import Node, Plan
 from verdict.graph.lockstep import COMMUNICATION
+from verdict.ops.choices import tells_equal
 from verdict.ops.domain import BITS
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
@@ -26,13 +28,14 @@ Form = tuple[Any, ...]
 
 
 class Compared(NamedTuple):
-    """What was counted along an axis and compared with a number. form: of the count. beside: the variables of data that
-    the positions along an axis were compared with for it.
+    """What was counted along an axis and compared with a number. form: of the count. needed: how many elements that
+    takes. beside: the variables of data that the positions along an axis were compared with for it.
     """
 
     axis: Axis
     form: int
     number: int
+    needed: int
     beside: frozenset[int]
 
 
@@ -44,13 +47,20 @@ class Counts:
         self._forms: dict[int, int] = {}
         self._numbers: dict[Form, int] = {}
         self._beside: dict[int, frozenset[int]] = {}
+        self._apart: set[int] = set()
         self._compared: list[Compared] = []
 
     def follow(self, visit: Visit, beside: Iterable[int] = ()) -> None:
-        """Note how what a node makes is computed. beside: the variables of data that positions are compared with."""
+        """Note how what a node makes is computed. beside: the variables of data that positions are compared with; those
+        that are equal are no others.
+        """
+        beside = frozenset(beside)
         read = [self._source(self._plan.tensors[tensor].logical) for tensor in visit.node.inputs if tensor >= 0]
         form = (visit.node.op, _attributes(visit.node), *map(self.form, read))
-        found = frozenset(beside).union(*(self._beside.get(logical, frozenset()) for logical in read))
+        found = beside.union(*(self._beside.get(logical, frozenset()) for logical in read))
+        is_one = visit.pattern.along or (beside and tells_equal(visit.node.op, visit.attrs))
+        if is_one or not self._apart.isdisjoint(read):
+            self._apart.update(visit.made.values())
         for position, logical in visit.made.items():
             self._forms.setdefault(logical, self._number((*form, position)))
             if found:
@@ -59,8 +69,9 @@ class Counts:
     def compare(self, axes: Iterable[Axis], logical: int, number: int) -> None:
         """A tensor, counted along some axes, is compared with a number."""
         source = self._source(logical)
-        beside = self._beside.get(source, frozenset())
-        self._compared.extend(Compared(axis, self.form(source), abs(number), beside) for axis in axes)
+        beside, form = self._beside.get(source, frozenset()), self.form(source)
+        needed = (abs(number) + MORE) * (prod(self._plan.logicals[logical].shape) if source in self._apart else 1)
+        self._compared.extend(Compared(axis, form, abs(number), needed, beside) for axis in axes)
 
     def form(self, logical: int) -> int:
         """How a tensor is computed: one number for what is computed in one way from the same."""
@@ -73,14 +84,14 @@ class Counts:
         too, which are at other places at reduced shapes, they keep all. cut: the factors of such data.
         """
         most: dict[int, dict[int, tuple[Axis, int]]] = {}
-        for axis, form, number, beside in self._compared:
+        for axis, form, number, needed, beside in self._compared:
             scales.least(axis.variable, axis.size, number + EACH_WAY)
             root = factors.find(axis.variable)
             if root in cut and root in map(factors.find, beside):
                 factors.freeze(axis.variable)
             each = most.setdefault(root, {})
-            if number + MORE > each.get(form, (axis, 0))[1]:
-                each[form] = axis, number + MORE
+            if needed > each.get(form, (axis, 0))[1]:
+                each[form] = axis, needed
         for counted in most.values():
             for axis, needed in counted.values():
                 scales.witnessed(axis.variable, axis.size, needed)
