@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.ops import Flow
-from verdict.ops.choices import lets_through, of_equal, turned
+from verdict.ops.choices import lets_through, of_equal, orders, turned
 from verdict.reduction.added import NUMBER, coordinates
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
@@ -103,7 +103,8 @@ def _related(known: Coordinates, factors: Factors, visit: Visit, alike: bool) ->
 
 def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> Iterator[tuple[int, int]]:
     """The factors along which a node relates coordinates to each other, and how many numbers are added there; none
-    where only what relates equal ones, too, is let through (`alike`).
+    where only what relates equal ones, too, is let through (`alike`). So it relates the rows that have these, if not
+    every way comes back to a row: of equal, or of unequal, ones it does.
     """
     logicals = [logical for logical in visit.read.values() if known.state(logical) in IDS]
     if visit.flow is Flow.COMPARED and logicals and not alike:
@@ -111,7 +112,8 @@ def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) 
         if coordinates(added).total() >= RELATED:
             numbers = added[NUMBER] + bool(visit.attrs.get("other"))
             yield from ((root, numbers) for root in factors.leaves(known.variable(logicals[0])))
-            yield from ((root, 0) for root in _twice(factors, visit))
+            ends = bool(numbers) or orders(visit.node.op, visit.attrs)
+            yield from ((root, 0) for root in (_twice(factors, visit) if ends else ()))
     for one, other in visit.pattern.ties:
         if all(_is_made(visit, atom) and atom not in visit.pattern.cuts for atom in (one, other)):
             yield from ((root, 0) for root in factors.leaves(visit.atoms[one]))
