@@ -63,7 +63,6 @@ EXAMPLES = (
     Example("attention.py:build_wrong_mask", "the last device's mask begins a position later", "REFUTED"),
     Example("attention.py:build_wrong_sum", "what devices make of their heads is not added up", "REFUTED"),
     Example("grouped.py:build", "grouped queries, 512 positions, 4,096 words, AdamW: data x tensor, at reduced shapes"),
-    Example("grouped.py:build_wrong_heads", "keys and values go to the heads of other groups", "REFUTED"),
     Example("scanned.py:build", "`lax.scan` over 8 layers by hand, data x tensor, SGD with momentum: by induction"),
     Example("scanned.py:build_wrong_sum", "no sum over the columns in a layer", "REFUTED"),
     Example("scanned.py:build_wrong_layer", "the last layer is left out", "REFUTED"),
