@@ -62,6 +62,7 @@ EXAMPLES = (
     Example("attention.py:build", "causal attention by hand, 1,024 positions, 32,000 words: tensor, at reduced shapes"),
     Example("attention.py:build_wrong_mask", "the last device's mask begins a position later", "REFUTED"),
     Example("attention.py:build_wrong_sum", "what devices make of their heads is not added up", "REFUTED"),
+    Example("grouped.py:build", "grouped queries, 512 positions, 4,096 words, AdamW: data x tensor, at reduced shapes"),
     Example("scanned.py:build", "`lax.scan` over 8 layers by hand, data x tensor, SGD with momentum: by induction"),
     Example("scanned.py:build_wrong_sum", "no sum over the columns in a layer", "REFUTED"),
     Example("scanned.py:build_wrong_layer", "the last layer is left out", "REFUTED"),

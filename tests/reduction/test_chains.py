@@ -3,15 +3,14 @@
 Numbers at full shapes show what is wrong in all of these, too; they are switched off here.
 """
 
-import importlib
-
 import pytest
 
 from tests.reduction.test_parts import longest, outline
 from tests.values.outline import plans, verdict
 from verdict.reduction import shrink
 from verdict.semantics import bind
-from verdict.sweep.larger import Larger
+
+pytestmark = pytest.mark.usefixtures("no_numbers")
 
 ORDERS = {
     "triangle": ("m = aten.tril(g) diagonal=-1",),
@@ -54,14 +53,6 @@ ALIKE = {
 }
 """What relates each element to itself, too."""
 POSITIONS = ('i = aten.arange() end=512 dtype="int64"', "j = aten.unsqueeze(i) dim=1")
-
-
-@pytest.fixture(autouse=True)
-def no_numbers(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "on_numbers", lambda *_: Larger(""))
-    for name in ("by_blocks", "between", "numbers"):
-        module = importlib.import_module(f"verdict.phases.{name}")
-        monkeypatch.setattr(module, "difference_at_own_shapes", lambda *_: None)
 
 
 def chain(relation, times, factor):

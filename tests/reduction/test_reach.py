@@ -183,6 +183,29 @@ LEFT = """
   output y
 """
 ONE, CLONED = "aten.add.Scalar(x) other=1.0", "aten.clone({})"
+COMPARED = """
+  x input [500, 700]
+  h activation [500, 700]
+  s activation [500, 1]
+  c activation bool [500, 1]
+  y activation [500, 700]
+  h = sigmoid(x)
+  s = aten.sum.dim_IntList(h) dim=(-1,) keepdim=True
+  {compared}
+  y = aten.masked_fill.Scalar(x, c) value=0
+  output y
+"""
+
+
+@pytest.mark.parametrize(("compared", "shrinks"), [
+    ("c = aten.ge.Scalar(s) other=0", True), ("c = aten.gt.Scalar(s) other=600", False),
+    ("t activation [500, 1]\n  t = aten.sub.Scalar(s) other=600.0\n  c = aten.ge.Scalar(t) other=0", False),
+])  # fmt: skip
+def test_what_is_compared_with_zero_shrinks_unless_something_was_added_before(compared, shrinks):
+    text = COMPARED.format(compared=compared)
+    assert (prepare(*plans(text, text)).small[0].logicals[0][1] < 700) is shrinks
+
+
 DIFFERENCES = {
     "what is left is a count of truths": (ONE, "aten.masked_fill.Scalar(a, m) value=0.0",
                                           "aten.masked_fill.Scalar(x, m) value=0.0", False),

@@ -5,7 +5,7 @@ from math import isinf
 from typing import Any
 
 from verdict.ops import FACTS, RULES
-from verdict.ops.names import CHOICES, COMPARING, CONDITIONS, FILLS, NEGATIONS, PADS, named
+from verdict.ops.names import CHOICES, COMPARING, CONDITIONS, FILLS, NEGATIONS, PADS, PRODUCTS, named
 from verdict.ops.types import cast
 
 MIXING = frozenset({"lerp"})
@@ -36,8 +36,15 @@ def lets_some_through(op: str, attrs: Mapping[str, Any], arity: int, fixed: Set[
     """Whether a node writes over what it reads wherever a mask says so that depends on real numbers: what it leaves may
     have bounds.
     """
-    masks = set(range(1, arity - 1)) if named(op) == "index_put" and attrs.get("masks") else set()
-    return not masks <= fixed
+    return named(op) not in CHOICES and not masks_at(op, attrs, arity) <= fixed
+
+
+def masks_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
+    """The positions at which a node reads what says where it chooses what."""
+    name = named(op)
+    if name in CHOICES:
+        return frozenset({CONDITIONS[name]})
+    return frozenset(range(1, arity - 1)) if name == "index_put" and attrs.get("masks") else frozenset()
 
 
 def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
@@ -45,6 +52,11 @@ def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
     if FACTS.is_sum(op) or FACTS.is_additive(op) or named(op) in MIXING:
         return frozenset(range(arity))
     return frozenset({0} if FACTS.is_adding(op, arity, attrs) or FACTS.adds_products(op) else ())
+
+
+def multiplies_along(op: str) -> bool:
+    """Whether a node multiplies the elements of an axis."""
+    return named(op) in PRODUCTS
 
 
 def fills_neutral(op: str, attrs: Mapping[str, Any]) -> bool:
@@ -63,8 +75,22 @@ def is_neutral(number: object) -> bool:
 
 def of_equal(op: str, attrs: Mapping[str, Any]) -> bool | None:
     """Whether a comparison holds of equal ones; None of what is no comparison."""
-    word = str(attrs.get("direction", op.split(".")[1] if "." in op else op)).lower()
+    word = _word(op, attrs)
     return word in ("ge", "le", "eq") if word in COMPARING else None
+
+
+def tells_equal(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether a node tells which of two are equal."""
+    return _word(op, attrs) in ("eq", "ne")
+
+
+def orders(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether a node tells which of two is greater."""
+    return _word(op, attrs) in ("ge", "gt", "le", "lt")
+
+
+def _word(op: str, attrs: Mapping[str, Any]) -> str:
+    return str(attrs.get("direction", op.split(".")[1] if "." in op else op)).lower()
 
 
 def turned(op: str, attrs: Mapping[str, Any]) -> bool | None:

@@ -82,6 +82,8 @@ CHOICES = frozenset(CONDITIONS)
 """These operators."""
 FILLS = CHOICES | {"full", "full_like", "scalar_tensor", "fill"}
 """Operators that write a number that is an attribute where it is chosen, or everywhere."""
+PRODUCTS = frozenset({"cumprod"})
+"""Operators that multiply the elements of an axis."""
 FALLING = CHOICES | {"log_softmax", "_log_softmax"}
 """Operators that make no plus infinity where they read minus infinity."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})

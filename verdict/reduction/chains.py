@@ -4,16 +4,18 @@
 
 Along an axis of fewer elements than that the last product is zero, whatever stands beside it. And where each relation
 adds a number (i = j + 409), the sum of all of them is compared with the axis. Where equal coordinates are related (a
-causal mask lets a position see itself) a product of many is what one of them is.
+causal mask lets a position see itself) a product of many is what one of them is. A matrix times itself has chains of
+twice as many between its rows and its columns: z = y @ y; z = z @ z is of four.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.ops import Flow
-from verdict.ops.choices import lets_through, of_equal, turned
+from verdict.ops.choices import lets_through, of_equal, orders, turned
 from verdict.reduction.added import NUMBER, coordinates
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
@@ -22,8 +24,23 @@ from verdict.reduction.scales import MOST_CHAINED
 from verdict.reduction.states import IDS
 from verdict.reduction.visit import Visit
 
-Chain = tuple[int, int]
-"""How many products follow a relation, and how many numbers it adds at most."""
+
+class Chain(NamedTuple):
+    """joining: how many relations follow each other from one axis to another of the same factor, at most. hanging: how
+    many from one such axis on. numbers: how many numbers each adds.
+    """
+
+    joining: int = 0
+    hanging: int = 0
+    numbers: int = 0
+
+    @property
+    def passes(self) -> int:
+        """How many products follow a relation."""
+        return max(self.joining - 1, self.hanging)
+
+
+NO_CHAIN = Chain()
 RELATED = 2
 """Of so many coordinates there is a relation: one alone is compared with a number."""
 
@@ -32,9 +49,8 @@ def longest(each: Iterable[Mapping[int, Chain]]) -> dict[int, Chain]:
     """By factor the longest of some chains."""
     found: dict[int, Chain] = {}
     for one in each:
-        for root, (passes, numbers) in one.items():
-            most, more = found.get(root, (0, 0))
-            found[root] = max(passes, most), max(numbers, more)
+        for root, its in one.items():
+            found[root] = Chain(*map(max, its, found.get(root, NO_CHAIN)))
     return found
 
 
@@ -42,25 +58,53 @@ def chained(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> Ma
     """By factor, how often at most what depends on a relation along it is multiplied along it."""
     visits = tuple(visits)
     alike = _of_equal(known, visits)
-    each_own = [(v, dict(_relations(known, factors, v, v.key in alike)), _passed(factors, v)) for v in visits]
+    each_own = [(v, _related(known, factors, v, v.key in alike), _passed(factors, v)) for v in visits]
     found: dict[int, dict[int, Chain]] = {}
     if not any(own for _, own, _ in each_own):
         return {}
     before = -1
-    while before != (before := sum(passes + 1 for each in found.values() for passes, _ in each.values())):
+    while before != (before := sum(sum(its) + 1 for each in found.values() for its in each.values())):
         for visit, own, passed in each_own:
             read = [found.get(known.source(known.logical(t)), {}) for t in visit.node.inputs if t != ABSENT]
-            above = longest(read)
-            here = {root: (min(n + (root in passed), MOST_CHAINED), more) for root, (n, more) in above.items()}
-            here = longest((here, {root: (0, more) for root, more in own.items()}))
+            here = longest((*read, own))
+            here |= {root: _multiplied(read, root, root in _twice(factors, visit)) for root in passed & here.keys()}
             if here:
                 found.update((logical, longest((found.get(logical, {}), here))) for logical in visit.made.values())
-    return {root: most for root, most in longest(found.values()).items() if most[0]}
+    return {root: most for root, most in longest(found.values()).items() if most.passes}
+
+
+def _multiplied(read: Sequence[Mapping[int, Chain]], root: int, joins: bool) -> Chain:
+    """The chains of a product along a factor. joins: whether it has two axes of that."""
+    each = [its[root] for its in read if root in its]
+    joining, hanging = sum(its.joining for its in each), max(its.hanging for its in each)
+    numbers = max(its.numbers for its in each)
+    if joins:
+        return Chain(min(joining, MOST_CHAINED), hanging, numbers)
+    return Chain(0, min(hanging + max(joining, 1), MOST_CHAINED), numbers)
+
+
+def _twice(factors: Factors, visit: Visit) -> frozenset[int]:
+    """The factors of which what a node makes has several axes."""
+    found = Counter[int]()
+    for position in visit.made:
+        dims = visit.pattern.axes.outputs[position] if position < len(visit.pattern.axes.outputs) else ()
+        atoms = ([visit.atoms[atom] for atom in dim if atom in visit.atoms] for dim in dims)
+        found |= Counter(chain(*({root for atom in own for root in factors.leaves(atom)} for own in atoms)))
+    return frozenset(root for root, times in found.items() if times > 1)
+
+
+def _related(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> dict[int, Chain]:
+    """The relations that a node makes. alike: see `_relations`."""
+    found: dict[int, Chain] = {}
+    for root, numbers in _relations(known, factors, visit, alike):
+        found[root] = Chain(1, 0, max(numbers, found.get(root, NO_CHAIN).numbers))
+    return found
 
 
 def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) -> Iterator[tuple[int, int]]:
     """The factors along which a node relates coordinates to each other, and how many numbers are added there; none
-    where only what relates equal ones, too, is let through (`alike`).
+    where only what relates equal ones, too, is let through (`alike`). So it relates the rows that have these, if not
+    every way comes back to a row: of equal, or of unequal, ones it does.
     """
     logicals = [logical for logical in visit.read.values() if known.state(logical) in IDS]
     if visit.flow is Flow.COMPARED and logicals and not alike:
@@ -68,6 +112,8 @@ def _relations(known: Coordinates, factors: Factors, visit: Visit, alike: bool) 
         if coordinates(added).total() >= RELATED:
             numbers = added[NUMBER] + bool(visit.attrs.get("other"))
             yield from ((root, numbers) for root in factors.leaves(known.variable(logicals[0])))
+            ends = bool(numbers) or orders(visit.node.op, visit.attrs)
+            yield from ((root, 0) for root in (_twice(factors, visit) if ends else ()))
     for one, other in visit.pattern.ties:
         if all(_is_made(visit, atom) and atom not in visit.pattern.cuts for atom in (one, other)):
             yield from ((root, 0) for root in factors.leaves(visit.atoms[one]))

@@ -8,20 +8,17 @@ what may be any number.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import prod
 from typing import Any
 
 from verdict.graph import INPUT, Plan
-from verdict.ops import Attributes
-from verdict.ops.domain import BITS
-from verdict.reduction.added import NUMBER, POSITION, coordinates, most_of
+from verdict.ops import FACTS, Attributes
+from verdict.reduction.added import NUMBER, POSITION, Signs, coordinates, most_of
+from verdict.reduction.counts import Counts, wraps
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State, given_state
 from verdict.reduction.visit import Axis, Visit
 
-EACH_WAY = 2
-"""How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
 MOST_ADDED = 2
 """Up to so many coordinates are added up and compared whichever they are: both choices of shapes show i + i < n, but
 not i + i + i <= j, nor other multiples that are beyond few elements."""
@@ -52,7 +49,8 @@ class Coordinates:
         self._parted: list[int] = []
         self._sizes: list[Axis] = []
         self._cuts: list[tuple[int, int]] = []
-        self._leasts: list[tuple[Axis, int]] = []
+        self._signs = Signs()
+        self._summed: list[int] = []
         self._size: dict[int, int] = {}
         self._reduced: dict[tuple[object, ...], tuple[int, dict[str, int]]] = {}
         self._even: set[Axis] = set()
@@ -62,6 +60,7 @@ class Coordinates:
         self._assumed: set[int] = set()
         self.messages = [(self.logical(one), self.logical(other)) for one, other in messages]
         self._arrives = {other: one for one, other in self.messages if one != other}
+        self.counts = Counts(plan, self.source)
         given = ((number, given_state(each.dtype)) for number, each in enumerate(plan.logicals) if each.kind == INPUT)
         self._state.update((number, state) for number, state in given if state is not None)
 
@@ -106,7 +105,7 @@ class Coordinates:
         self._counted[logical] = self._counted.get(logical, frozenset()) | counted
         if state in COUNTS:
             self.even(self._counted[logical])
-            if self._wraps(logical, state):
+            if wraps(self.plan.logicals[logical].dtype, state, self._counted[logical]):
                 self.keep_axes(self._counted[logical])
         if state in CONSTANT:
             above = (self._sources.get(read, frozenset()) for read in visit.read.values())
@@ -114,13 +113,6 @@ class Coordinates:
         if before is not state:
             self.keep(logical)
             self._state[logical] = State.TABLE if {before, state} <= CONSTANT else State.DATA
-
-    def _wraps(self, logical: int, state: State) -> bool:
-        """Whether a type may be too narrow for what is counted in it along full axes."""
-        bits = BITS.get(self.plan.logicals[logical].dtype)
-        if bits is None or state is State.WEIGHED:
-            return bits is not None
-        return prod(axis.size for axis in self._counted[logical]) >= 1 << bits - 1
 
     def read_as_numbers(self, visit: Visit, positions: Iterable[int]) -> None:
         """A node reads tables as numbers at these positions."""
@@ -170,6 +162,9 @@ class Coordinates:
         found = self.added(*logicals) + Counter([NUMBER] if len(logicals) == 1 else ())
         self._terms.append((self._variable[logicals[0]], found.total()))
         self._put(visit, found)
+        signs = self._signs.together(logicals, not FACTS.is_sum(visit.node.op))
+        self._signs.put(visit.made.values(), signs)
+        self._sum(logicals[0], signs)
 
     def move(self, visit: Visit, logicals: Sequence[int]) -> None:
         """What a node makes are coordinates, elsewhere: of several tensors, those of one of them."""
@@ -177,6 +172,7 @@ class Coordinates:
         for logical in logicals:
             found |= self.added(logical)
         self._put(visit, found)
+        self._signs.put(visit.made.values(), self._signs.most(logicals))
 
     def _put(self, visit: Visit, found: Counter[int]) -> None:
         for logical in visit.made.values():
@@ -199,6 +195,13 @@ class Coordinates:
         found = coordinates(added)
         self._terms.append((self._variable[logicals[0]], added.total()))
         self._met.append((self._variable[logicals[0]], found + found if summed else found))
+        if not summed:
+            self._sum(logicals[0], self._signs.together(logicals, True))
+
+    def _sum(self, logical: int, signs: tuple[int, int]) -> None:
+        """Note where coordinates are added up, not only subtracted: i + j < 1001 is not i + j < 1000 where i = j."""
+        if max(signs) > 1:
+            self._summed.append(self._variable[logical])
 
     def cut(self, visit: Visit, logical: int, offsets: Mapping[str, int]) -> None:
         """Attributes of a node, by name, are coordinates less these offsets, and shrink as the coordinates do."""
@@ -216,10 +219,6 @@ class Coordinates:
             self._parted.append(self._variable[logical])
         elif element > 0:
             self._cuts += [(self._variable[logical], element), (self._variable[logical], element + 1)]
-
-    def limit(self, axes: Iterable[Axis], number: int) -> None:
-        """What was counted along some axes is compared with a number."""
-        self._leasts.extend((axis, abs(number) + EACH_WAY) for axis in axes)
 
     def keep(self, logical: int) -> None:
         """Keep all values of a tensor: those that coordinates are, the axes it was counted along or made of."""
@@ -271,8 +270,11 @@ class Coordinates:
                 self._factors.freeze(variable)
             else:
                 scales.cut(variable, max(size, coordinate), (coordinate, size))
-        for axis, least in self._leasts:
-            scales.least(axis.variable, axis.size, least)
+        cut = frozenset(self._factors.find(variable) for variable, _ in self._cuts)
+        self.counts.constrain(self._factors, scales, cut)
+        for variable in self._summed:
+            if self._factors.find(variable) in cut:
+                self._factors.freeze(variable)
         for axis in self._even:
             scales.even(*axis)
         for variable, terms in self._terms:

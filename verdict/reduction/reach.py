@@ -5,15 +5,17 @@ sigmoids, of what is clamped, of a norm's results) reaches further along a longe
 beyond all that it is at reduced shapes. So where what was added up of such numbers meets an operator of several cases
 (a comparison, a bound, a step), the axes keep their sizes.
 
-Roots, norms, logarithms and absolute values have their cases at zero. Of how many numbers a sum is does not change what
-signs it may have; only where something was added to the sum do the axes keep their sizes for these, and not where
-nothing that was added up can be negative.
+Roots, norms, logarithms, absolute values and comparisons with zero have their cases at zero. Of how many numbers a sum
+is does not change what signs it may have; only where something was added to the sum do the axes keep their sizes for
+these, and not where nothing that was added up can be negative.
 
 Given numbers may be anything. So may be what is linear in something that may; and what is chosen from it beside zeros
 or infinities, of which as many add up to what one is, by a mask that does not depend on real numbers. Nothing is known
 of the rest. What was counted, and is data now beside other data, has bounds, too. Of the sum or difference of two that
-may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a. Nor is a
-difference anything where one of the two has bounds, which may be those of the other: a - max(a).
+may be anything, one of which something within bounds was added to, only that may be left: (a + 1) - a. It is all there
+is where the rest is multiplied by zero: the axes along which it was added up keep their sizes where cases are told
+apart. Nor is a difference anything where one of the two has bounds, which may be those of the other: a - max(a).
+Truth values, levels and counts have bounds, beside data, too: of both in one tensor a part may be those alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -22,11 +24,11 @@ from typing import NamedTuple
 from verdict.graph import ABSENT
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
-from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_through
+from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_through, masks_at, orders
 from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
-from verdict.reduction.states import State
+from verdict.reduction.states import FEW, State
 from verdict.reduction.visit import Axis, Visit
 
 NONE: frozenset[Axis] = frozenset()
@@ -113,10 +115,15 @@ def _visit(
     """
     op, sources = visit.node.op, {place: known.source(logical) for place, logical in visit.read.items()}
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
-    bounded = {place for place in data if sources[place] in within}
+    few = _few(known, visit, sources) if data else {}
+    parts = {place: within[sources[place]] for place in data if sources[place] in within} | few
+    bounded = parts.keys()
     free, adding = data - bounded, added_at(op, visit.attrs, len(visit.node.inputs))
-    read = [within[sources[place]] for place in bounded]
+    read = [*parts.values()]
     apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
+    if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs, free):
+        covered = [hidden[sources[place]] for place in free if sources[place] in hidden]
+        known.keep_axes(NONE.union(*(sums.shifted if _at_zero(known, visit) else sums.along for sums in covered)))
     left = bool(apart and adding) and len(free) > 1
     if not left and _is_free(known, visit, free, bounded, signs):
         _hide(known, hidden, visit, free, bool(adding), [*apart, *(read if adding else ())])
@@ -129,14 +136,30 @@ def _visit(
         along |= known.counted(visit.read.values())
     moved = visit.flow is Flow.MOVED and set(map(kind, known.dtypes(visit))) == {FLOAT}
     if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs, bounded):
-        known.keep_axes(shifted if FACTS.cases_at_zero(op, visit.attrs) else along)
-    added = {place for place in bounded if within[sources[place]].along}
+        known.keep_axes(shifted if _at_zero(known, visit) else along)
+    added = {place for place, sums in parts.items() if sums.along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
     if not (scaled or _adds_zeros(known, visit, sources) or signs.positive.issuperset(visit.made.values())):
         shifted = along
     for logical in visit.made.values():
         before = within.get(logical, Sums())
         within[logical] = Sums(before.along | along, before.shifted | shifted)
+
+
+def _at_zero(known: Coordinates, visit: Visit) -> bool:
+    """Whether all cases of a node are at zero: of a root, or where it is told what is greater than zero."""
+    others = [known.state(logical) for logical in visit.read.values()]
+    with_zero = visit.attrs.get("other") == 0 if len(others) == 1 else State.ZERO in others
+    return FACTS.cases_at_zero(visit.node.op, visit.attrs) or (orders(visit.node.op, visit.attrs) and with_zero)
+
+
+def _few(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> dict[int, Sums]:
+    """By their positions, what a node reads of few values beside data, with the axes along which it was counted; not
+    what says where something is chosen.
+    """
+    masks = masks_at(visit.node.op, visit.attrs, len(visit.node.inputs))
+    few = (place for place, logical in sources.items() if place not in masks and known.state(logical) in FEW)
+    return {place: Sums(known.counted([sources[place]])) for place in few}
 
 
 def _is_free(known: Coordinates, visit: Visit, free: Set[int], bounded: Set[int], signs: Signs) -> bool:
@@ -159,14 +182,17 @@ def _hide(
     anything. parts: what has bounds of what it reads. Of two that may be anything and are multiplied, it may, too.
     """
     rest = (known.state(known.source(logical)) for place, logical in visit.read.items() if place not in free)
-    numbers = (visit.attrs.get(name) for name in OPERANDS)
+    numbers = [visit.attrs.get(name) for name in OPERANDS]
     added = adds and (any(state is not State.ZERO for state in rest) or any(x not in (None, 0) for x in numbers))
     multiplied = len(free) > 1 and not adds and visit.flow is not Flow.MOVED
     if not (added or parts) or multiplied:
         return
     along = NONE.union(*(sums.along for sums in parts)) | (NONE if adds else visit.axes(visit.contracted(free)))
+    further = adds and (len(set(parts)) > 1 or any(number not in (None, 0) for number in numbers))
+    shifted = along if further else NONE.union(*(sums.shifted for sums in parts))
     for logical in visit.made.values():
-        hidden[logical] = Sums(hidden.get(logical, Sums()).along | along)
+        before = hidden.get(logical, Sums())
+        hidden[logical] = Sums(before.along | along, before.shifted | shifted)
 
 
 def _adds_zeros(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> bool:

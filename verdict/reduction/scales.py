@@ -45,6 +45,7 @@ class Scales:
         self._points: dict[int, set[int]] = {}
         self._least: dict[int, set[tuple[int, int]]] = {}
         self._between: dict[int, int] = {}
+        self._witnessed: dict[int, int] = {}
         self._chunks: dict[int, set[tuple[int, int, int]]] = {}
         self._even: dict[int, set[int]] = {}
         self._terms: dict[int, int] = {}
@@ -151,6 +152,12 @@ class Scales:
             root = self._factors.find(piece.factor)
             self._between[root] = max(least, self._between.get(root, 1))
 
+    def witnessed(self, variable: int, size: int, more: int) -> None:
+        """Keep so many elements more of a dimension between any two of its cuts, each time that it is said."""
+        for piece in self._factors.pieces(variable, size):
+            root = self._factors.find(piece.factor)
+            self._witnessed[root] = more + self._witnessed.get(root, 0)
+
     def small(self, variable: int, size: int, coordinate: int) -> int:
         """What a coordinate of a dimension of `size` elements becomes, when all has been said. Raises Faulty."""
         if coordinate < 0:
@@ -198,7 +205,7 @@ class Scales:
         if not points or moved >= MOST_MOVED or not self._is_odd(root):
             return scale
         order = max(ORDER, 2 * (terms + moved) - 1 + self._chains.get(root, 0))
-        gap, chunks, least = self._between.get(root, 1), self._chunks.get(root, set()), self._least.get(root, set())
+        gap, chunks, least = self._gap(root), self._chunks.get(root, set()), self._least.get(root, set())
         points |= {1} if self._chains.get(root) else set()
         uneven = few_alike(points, order, gap, least, chunks)
         if uneven is not None and self._grow:
@@ -207,10 +214,14 @@ class Scales:
         most = max(points)
         return scale if uneven is None or 2 * uneven[most] > most * scale else uneven
 
+    def _gap(self, root: int) -> int:
+        """How many elements are kept between two cuts."""
+        return max(self._between.get(root, 1), self._witnessed.get(root, 1))
+
     def _scale(self, root: int, unit: int) -> Fraction:
         if self._factors.frozen(root) or unit <= 1:
             return Fraction(1)
-        kept = self._between.get(root, 1)
+        kept = self._gap(root)
         for size, least in self._least.get(root, set()):
             kept = max(kept, -(-min(least, size) * unit // size))
         return Fraction(min(kept + self._grow, unit), unit)

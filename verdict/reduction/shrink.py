@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from verdict.graph import Plan
-from verdict.ops import RECORDED
+from verdict.ops import FACTS, RECORDED
 from verdict.reduction.chains import chained, longest
+from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.crowds import crowded
 from verdict.reduction.factors import Factors
 from verdict.reduction.offsets import moved
+from verdict.reduction.products import keep_products
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
-from verdict.reduction.transitions import divides_by_counts
+from verdict.reduction.states import COUNTS
 from verdict.reduction.visit import Visit
 from verdict.semantics import Binding, Small
 from verdict.semantics.bind import partners, with_buffers
@@ -55,7 +57,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
             factors.join(dim, other)
         two.coordinates.join_other(mine, one.coordinates, theirs)
     visits = one.join_all(), two.join_all()
-    apart = divides_by_counts(one.coordinates, visits[0]) != divides_by_counts(two.coordinates, visits[1])
+    apart = _divides_by_counts(one.coordinates, visits[0]) != _divides_by_counts(two.coordinates, visits[1])
     one.finish(visits[0], apart)
     two.finish(visits[1], apart)
     for mine, theirs in partners(single, parallel).items():
@@ -78,6 +80,8 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         scales.even(one.dims[index][axis], size)
         scales.even(one.dims[index][axis], size // columns)
     two.constrain_shards(scales)
+    for side, own in zip((one, two), visits, strict=True):
+        keep_products(side.coordinates, factors, own, scales)
     _note_ways(tuple(zip((one, two), visits, strict=True)), scales)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
@@ -87,10 +91,23 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     return Reduced(single, parallel, with_buffers(binding, single, parallel), (first, second), scales.uneven)
 
 
+def _divides_by_counts(known: Coordinates, visits: Sequence[Visit]) -> bool:
+    """Whether some node divides by what it, or another one, counts. A constant in its place would not shrink with the
+    axis.
+    """
+    for visit in visits:
+        arity = len(visit.node.inputs)
+        counts = [position for position, logical in visit.read.items() if known.state(logical) in COUNTS]
+        by_counts = any(FACTS.is_divisor(visit.node.op, arity, position, visit.attrs) for position in counts)
+        if by_counts or FACTS.divides_by_count(visit.node.op, visit.attrs):
+            return True
+    return False
+
+
 def _note_ways(sides: Sequence[tuple[Side, Sequence[Visit]]], scales: Scales) -> None:
     """Say how often coordinates are related, and moved, on the way through either plan, and how many are compared."""
     for root, chain in longest(chained(side.coordinates, side.factors, own) for side, own in sides).items():
-        scales.chained(root, *chain)
+        scales.chained(root, chain.passes, chain.numbers)
     _note_moves(sides, scales)
     crowds = [crowded(side, scales) for side, _ in sides]
     if any(crowds):

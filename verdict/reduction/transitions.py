@@ -33,19 +33,6 @@ Made = tuple[State, frozenset[Axis]]
 """What is made, and the axes along which it was counted."""
 
 
-def divides_by_counts(known: Coordinates, visits: Sequence[Visit]) -> bool:
-    """Whether some node divides by what it, or another one, counts. A constant in its place would not shrink with the
-    axis.
-    """
-    for visit in visits:
-        arity = len(visit.node.inputs)
-        counts = [position for position, logical in visit.read.items() if known.state(logical) in COUNTS]
-        by_counts = any(FACTS.is_divisor(visit.node.op, arity, position, visit.attrs) for position in counts)
-        if by_counts or FACTS.divides_by_count(visit.node.op, visit.attrs):
-            return True
-    return False
-
-
 def follow(known: Coordinates, visit: Visit) -> None:
     """Note what a node makes of what it reads."""
     for position, atom in visit.pattern.along.items():
@@ -59,6 +46,7 @@ def follow(known: Coordinates, visit: Visit) -> None:
         if known.state(visit.read[position]) is not State.ZERO:
             known.keep_axes(visit.axes(atoms))
     state, axes = _made(known, visit)
+    known.counts.follow(visit, _beside(known, visit))
     counting = FACTS.counted(visit.node.op)
     for output in visit.made:
         if output in counting:
@@ -67,6 +55,13 @@ def follow(known: Coordinates, visit: Visit) -> None:
             known.set(visit, output, state, axes)
         if known.plan.logicals[visit.made[output]].dtype in BITS and state not in COUNTS:
             known.keep_axes(visit.axes(visit.contracted(visit.read)))
+
+
+def _beside(known: Coordinates, visit: Visit) -> list[int]:
+    """The variables of data that a node compares positions with."""
+    read = [logical for logical in visit.read.values() if known.state(logical) in IDS]
+    compares = visit.flow is Flow.COMPARED and len(read) > 1
+    return [known.variable(logical) for logical in read if compares and known.state(logical) not in CONSTANT]
 
 
 def _apart(known: Coordinates, visit: Visit, ids: int, atom: str) -> None:
@@ -248,8 +243,9 @@ def _limited(known: Coordinates, visit: Visit, axes: frozenset[Axis]) -> bool:
     limits = [visit.attrs[name] for name in LIMITS if visit.attrs.get(name) is not None]
     if not limits or len(visit.read) > 1 or not all(map(_is_whole, limits)):
         return False
+    (logical,) = visit.read.values()
     for limit in limits:
-        known.limit(axes, limit)
+        known.counts.compare(axes, logical, limit)
     return True
 
 
@@ -265,6 +261,8 @@ def _of_few(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Ma
             truths = {states[position] for position in few} == {State.TRUTH}
             return State.COUNT if truths else State.WEIGHED, visit.axes(visit.contracted(few))
         known.keep_axes(visit.axes(alone))
+    for position in few if alone else ():
+        known.counts.compare(visit.axes(alone), visit.read[position], 0)
     dtypes = known.dtypes(visit)
     if data and not any(map(is_whole, dtypes)):
         return State.DATA, NONE

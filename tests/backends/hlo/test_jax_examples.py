@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 PROVED = (
     *("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py"),
     *("ring.py", "fsdp.py", "sequence.py", "attention.py", "transformer.py:build_fsdp"),
-    *("transformer.py:build_tensor_deep", "scanned.py"),
+    *("transformer.py:build_tensor_deep", "scanned.py", "grouped.py"),
 )
 
 
@@ -65,6 +65,12 @@ def test_a_mistake_is_refuted_where_it_is(name, where):
     assert report.verdict is Verdict.REFUTED
     first = report.findings[0]
     assert where in f"{first.code} {first.title} {' '.join(first.notes)}"
+
+
+def test_heads_that_read_another_group_are_refuted_where_they_do():
+    report = verify(f"{EXAMPLES}/grouped.py:build_wrong_heads", devices=4)
+    assert report.verdict is Verdict.REFUTED
+    assert "grouped.py:51" in report.findings[0].title
 
 
 def test_a_sum_over_the_wrong_axis_is_refuted():

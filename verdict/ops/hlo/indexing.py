@@ -18,6 +18,7 @@ from verdict.ops.aten.indexing import FEWEST
 from verdict.ops.aten.written import DISTINCT
 from verdict.ops.hlo.form import hlo
 from verdict.ops.hlo.windows import Join, clamped, placed, sizes_kept, taken, written
+from verdict.ops.lookup import FEWEST_ROWS
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law
 from verdict.ops.shapes import make_axes
 from verdict.ops.types import like_first
@@ -91,15 +92,16 @@ def _gather_shape(args: Arguments) -> Shape:
 
 
 def _dims(args: Arguments, x: Shape, index: Shape, sizes: Shape, at: Atom) -> tuple[list[Atom], list[Dim], list[Dim]]:
-    """The atoms of a node, the dimensions of the tensor and of the positions. sizes: of windows. at: as what each
-    dimension of the positions is read.
+    """The atoms of a node, the dimensions of the tensor and of the positions. sizes: of windows, of which those of one
+    element name rows. at: as what each dimension of the positions is read.
     """
     batch = dict(zip(args["batching"], args["index_batching"], strict=True))
     atoms, own, asked = list[Atom](), list[Dim](), list[Dim]()
     for k, size in enumerate(x):
         whole = sizes[k] == size and k not in args["start_map"]
         name = f"b{batch[k]}" if k in batch else f"d{k}" if whole else f"x{k}"
-        atoms.append(Atom(name, size) if k in batch or whole else Atom(name, size, Law.WHOLE, size))
+        least = min(size, FEWEST_ROWS) if sizes[k] == 1 else size
+        atoms.append(Atom(name, size) if k in batch or whole else Atom(name, size, Law.WHOLE, least))
         own.append((name,))
     for n, size in enumerate(index):
         name = f"b{n}" if n in batch.values() else f"i{n}"

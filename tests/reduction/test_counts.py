@@ -1,0 +1,170 @@
+"""What counts are compared with, and what is multiplied of them, is reached at reduced shapes as at full ones.
+
+Numbers that are drawn reach few of these conditions, and are switched off here.
+"""
+
+import pytest
+
+from tests.reduction.test_chains import chain
+from tests.reduction.test_parts import longest, outline
+from tests.values.outline import verdict
+
+pytestmark = pytest.mark.usefixtures("no_numbers")
+
+KINDS = {
+    "t": "input int64 [512]", "l": "input int64 [1]", "v": "input [512]", "x": "input [512, 4]",
+    "e": "weight [5000, 4]",
+    **dict.fromkeys(["p"], "activation int64 [512]"),
+    **dict.fromkeys(["c", "c2", "r", "m"], "activation bool [512]"),
+    **dict.fromkeys(["g", "h", "z", "u", "k"], "activation [512]"),
+    "b": "activation [2, 512]", "bs": "activation [2]", "a": "activation bool [32]", "ap": "activation bool [512]",
+    **dict.fromkeys(["n", "n2"], "activation int64 []"),
+    **dict.fromkeys(["s"], "activation []"),
+    **dict.fromkeys(["d", "d2", "q"], "activation bool []"), "o": "activation bool [1]", "oq": "activation bool [1]",
+    "f": "activation []", "fl": "activation [1]", "w": "activation [512, 4]",
+    **dict.fromkeys(["y", "yy"], "activation [512, 4]"),
+}  # fmt: skip
+"""The tensors of the programs below."""
+ID, PLACES = "c = aten.eq.Scalar(t) other=2507", 'p = aten.arange() end=512 dtype="int64"'
+NUMBERS = 'g = aten._to_copy(c) dtype="float32"'
+GUARDS = {
+    "a count of one part": (
+        ID, PLACES, "r = aten.ge.Scalar(p) other=480", "m = aten.logical_and(c, r)", "n = aten.sum(m)",
+        "q = aten.ge.Scalar(n) other=20",
+    ),
+    "a count of what is padded": (
+        ID, "a = aten.slice.Tensor(c) dim=0 start=480 end=512", "ap = aten.constant_pad_nd(a) pad=(480, 0) value=0",
+        "n = aten.sum(ap)", "q = aten.ge.Scalar(n) other=20",
+    ),
+    "counts of what excludes each other": (
+        ID, "c2 = aten.eq.Scalar(t) other=2508", "n = aten.sum(c)", "n2 = aten.sum(c2)",
+        "d = aten.ge.Scalar(n) other=4", "d2 = aten.ge.Scalar(n2) other=4", "q = aten.logical_and(d, d2)",
+    ),
+    "a count beside what is zero": (
+        ID, NUMBERS, "z = aten.mul.Scalar(v) other=0", "h = add(z, g)", "s = aten.sum(h)",
+        "q = aten.gt.Scalar(s) other=40",
+    ),
+    "a count beside what vanishes": (
+        ID, NUMBERS, "z = aten.sub.Tensor(v, v)", "h = add(z, g)", "s = aten.sum(h)", "q = aten.gt.Scalar(s) other=40",
+    ),
+    "a count beside data in one tensor": (
+        ID, NUMBERS, "u = mul(v, g)", "b = aten.stack(u, g)", "bs = aten.sum.dim_IntList(b) dim=(1,)",
+        "s = aten.select.int(bs) dim=0 index=1", "q = aten.gt.Scalar(s) other=40",
+    ),
+}  # fmt: skip
+"""Steps to a condition, "q"."""
+
+
+def guarded(steps, alike=False):
+    """Rows of a table, twice as great where a condition holds; or as they are."""
+    last = ['f = aten._to_copy(q) dtype="float32"', "w = aten.embedding(e, t)"]
+    last += ["y = aten.zeros_like(w)" if alike else "y = aten.mul.Tensor(w, f)", "yy = add(w, y)", "output yy"]
+    return program([*steps, *last])
+
+
+def program(steps):
+    used = {name for step in steps for name in step.replace("(", " ").replace(")", " ").replace(",", " ").split()}
+    lines = [f"{name} {kind}" for name, kind in KINDS.items() if name in used]
+    ranges = [line for name, line in (("t", "range t 0 4999"), ("l", "range l 0 511")) if name in used]
+    return outline(*lines, *ranges, *steps)
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_conditions_on_counts_hold_where_they_do_at_full_shapes(name):
+    right = guarded(GUARDS[name])
+    assert verdict(right, right) == "PROVED"
+    assert verdict(right, guarded(GUARDS[name], alike=True)) != "PROVED"
+
+
+def coupled(alike=False):
+    """As many positions as an id says are before it."""
+    steps = [PLACES, "r = aten.lt.Tensor(p, l)", "n = aten.sum(r)", "d = aten.ge.Scalar(n) other=40"]
+    steps += ["o = aten.lt.Scalar(l) other=100", "oq = aten.logical_and(o, d)"]
+    steps += ['fl = aten._to_copy(oq) dtype="float32"']
+    steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, fl)", "yy = add(x, y)", "output yy"]
+    return program(steps)
+
+
+def test_a_count_of_positions_has_the_scale_of_what_they_are_compared_with():
+    assert verdict(coupled(), coupled()) == "PROVED"
+    assert verdict(coupled(), coupled(alike=True)) != "PROVED"
+
+
+def used(alike=False):
+    """The rows of a table of six kinds, twice where each of them has two and more."""
+    lines = ["t input int64 [512]", "range t 0 5", "e weight [6, 4]", "p activation int64 [6]"]
+    lines += ["u activation int64 [512, 1]", "c activation bool [512, 6]", "n activation int64 [6]"]
+    lines += ["d activation bool [6]", "q activation bool []", "f activation []", "x activation [512, 4]"]
+    lines += ["y activation [512, 4]", "z activation [512, 4]"]
+    steps = ['p = aten.arange() end=6 dtype="int64"', "u = aten.unsqueeze(t) dim=1", "c = aten.eq.Tensor(u, p)"]
+    steps += ["n = aten.sum.dim_IntList(c) dim=(0,)", "d = aten.ge.Scalar(n) other=2", "q = aten.all(d)"]
+    steps += ['f = aten._to_copy(q) dtype="float32"', "x = aten.embedding(e, t)"]
+    steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "output z"]
+    return outline(*lines, *steps)
+
+
+def test_counts_of_what_ids_name_need_elements_of_their_own():
+    assert longest(used()) > 12
+    assert verdict(used(), used()) == "PROVED"
+    assert verdict(used(), used(alike=True)) != "PROVED"
+
+
+def summed(bound, same):
+    """Rows whose ids, twice or added to another one that is the same, are less than a number."""
+    other = ("t", "t") if same else ("t", "i")
+    lines = ["t input int64 [16]", "i input int64 [16]", "range t 0 1023", "range i 0 1023", "e weight [1024, 4]"]
+    lines += ["s activation int64 [16]", "c activation bool [16]", "d activation bool [16]", "q activation bool [16]"]
+    lines += ["f activation [16]", "g activation [16, 1]", "x activation [16, 4]", "z activation [16, 4]"]
+    lines += ["x2 activation [16, 4]", "y activation [16, 4]"]
+    steps = [f"s = aten.add.Tensor({other[0]}, {other[1]})", f"c = aten.lt.Scalar(s) other={bound}"]
+    steps += ["d = aten.eq.Tensor(t, i)", "q = aten.logical_and(c, d)", 'f = aten._to_copy(q) dtype="float32"']
+    steps += ["g = aten.unsqueeze(f) dim=1", "x = aten.embedding(e, t)", "x2 = aten.embedding(e, i)", "z = add(x, x2)"]
+    return outline(*lines, *steps, "y = aten.mul.Tensor(z, g)", "output y")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_sums_of_equal_coordinates_keep_the_parity_of_what_they_are_compared_with(same):
+    """2 t < 1000 and 2 t < 1001 are not the same where t is 500."""
+    assert verdict(summed(1001, same), summed(1001, same)) == "PROVED"
+    assert verdict(summed(1001, same), summed(1000, same)) != "PROVED"
+
+
+def loads(kinds, alike=False):
+    """The rows, times one more than the product of how many there are of each kind."""
+    lines = ["t input int64 [512]", "range t 0 4999", "x input [512, 4]", "w weight [4]"]
+    steps = []
+    for k in range(kinds):
+        lines += [f"c{k} activation bool [512]", f"n{k} activation int64 []", f"f{k} activation []"]
+        steps += [f"c{k} = aten.eq.Scalar(t) other={2500 + k}", f"n{k} = aten.sum(c{k})"]
+        steps += [f'f{k} = aten._to_copy(n{k}) dtype="float32"']
+        if k:
+            lines += [f"m{k} activation []"]
+            steps += [f"m{k} = aten.mul.Tensor({'f0' if k == 1 else f'm{k - 1}'}, f{k})"]
+    lines += ["y activation [512, 4]", "yy activation [512, 4]", "o activation [512, 4]"]
+    steps += ["y = aten.zeros_like(x)" if alike else f"y = aten.mul.Tensor(x, m{kinds - 1})", "yy = add(x, y)"]
+    return outline(*lines, *steps, "o = mul(yy, w)", "output o")
+
+
+def test_products_of_counts_keep_an_element_for_each():
+    assert longest(loads(3)) < 12
+    assert verdict(loads(6), loads(6)) == "PROVED"
+    assert verdict(loads(6), loads(6, alike=True)) != "PROVED"
+
+
+def squared(times, factor):
+    """h + factor * (m m .. m) h, where m is strictly triangular, squared so many times."""
+    text, rows = chain("triangle", 1, factor), "m"
+    lines, steps = [], []
+    for n in range(times):
+        lines.append(f"  s{n} activation [512, 512]")
+        steps.append(f"  s{n} = aten.mm({rows}, {rows})")
+        rows = f"s{n}"
+    first = next(line for line in text.splitlines() if "y0 =" in line)
+    return text.replace(first, "\n".join([*lines, *steps, first.replace("(m,", f"({rows},")]))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_squares_of_relations_join_twice_as_many(times):
+    assert longest(squared(times, 2)) > 1 << times
+    assert verdict(squared(times, 2), squared(times, 2)) == "PROVED"
+    assert verdict(squared(times, 2), squared(times, 3)) == "REFUTED"
