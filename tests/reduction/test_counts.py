@@ -109,6 +109,28 @@ def test_counts_of_what_ids_name_need_elements_of_their_own():
     assert verdict(used(), used(alike=True)) != "PROVED"
 
 
+def segments(kinds, alike=False):
+    """The rows, twice where the sum of what is positive is more than zero in each of so many segments."""
+    lines = ["t input int64 [512]", f"range t 0 {kinds - 1}", "v input [512]", f"e weight [{kinds}, 4]"]
+    lines += ["a activation [512]"]
+    lines += [f"p activation int64 [{kinds}]", "u activation int64 [512, 1]", f"c activation bool [512, {kinds}]"]
+    lines += [f"g activation [512, {kinds}]", "b activation [512, 1]", f"h activation [512, {kinds}]"]
+    lines += [f"s activation [{kinds}]", f"d activation bool [{kinds}]", "q activation bool []", "f activation []"]
+    lines += ["x activation [512, 4]", "y activation [512, 4]", "z activation [512, 4]"]
+    steps = [f'p = aten.arange() end={kinds} dtype="int64"', "u = aten.unsqueeze(t) dim=1", "c = aten.eq.Tensor(u, p)"]
+    steps += ['g = aten._to_copy(c) dtype="float32"', "a = sigmoid(v)", "b = aten.unsqueeze(a) dim=1", "h = mul(b, g)"]
+    steps += ["s = aten.sum.dim_IntList(h) dim=(0,)", "d = aten.gt.Scalar(s) other=0", "q = aten.all(d)"]
+    steps += ['f = aten._to_copy(q) dtype="float32"', "x = aten.embedding(e, t)"]
+    steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "output z"]
+    return outline(*lines, *steps)
+
+
+def test_sums_of_what_ids_choose_are_no_others_than_zero_alike():
+    assert longest(segments(6)) == 512
+    assert verdict(segments(6), segments(6)) == "PROVED"
+    assert verdict(segments(6), segments(6, alike=True)) != "PROVED"
+
+
 def summed(bound, same):
     """Rows whose ids, twice or added to another one that is the same, are less than a number."""
     other = ("t", "t") if same else ("t", "i")

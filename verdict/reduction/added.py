@@ -37,8 +37,10 @@ class Signs:
         return max(plus for plus, _ in each), max(minus for _, minus in each)
 
     def put(self, made: Iterable[int], signs: tuple[int, int]) -> None:
-        """Say it of what a node makes."""
-        self._of.update(dict.fromkeys(made, signs))
+        """Say it of what a node makes; of what several make, the most."""
+        for logical in made:
+            before = self._of.get(logical, signs)
+            self._of[logical] = max(before[0], signs[0]), max(before[1], signs[1])
 
 
 def coordinates(added: Counter[int]) -> Counter[int]:

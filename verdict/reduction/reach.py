@@ -48,12 +48,14 @@ class Sums(NamedTuple):
 
 class Signs(NamedTuple):
     """Logical tensors. positive: of numbers that are not negative. neutral: of zeros, or of infinities of one sign.
-    dependent: of what depends on real numbers that are given.
+    dependent: of what depends on real numbers that are given. chosen: of what depends on which elements integers or
+    truth values choose, of which there may be too few.
     """
 
     positive: frozenset[int]
     neutral: frozenset[int]
     dependent: frozenset[int]
+    chosen: frozenset[int]
 
 
 def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
@@ -61,7 +63,9 @@ def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     within: dict[int, Sums] = {}
     hidden: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    signs = Signs(_nonnegative(known, visits), neutral_of(known, visits), _dependent(known, visits))
+    chosen = frozenset(logical for visit in visits if _chooses(known, visit) for logical in visit.made.values())
+    closures = _dependent(known, visits, frozenset()), _dependent(known, visits, chosen, data=False)
+    signs = Signs(_nonnegative(known, visits), neutral_of(known, visits), *closures)
     while before != (before := sum(map(_weight, (*within.values(), *hidden.values())))):
         for visit in visits:
             _visit(known, within, hidden, visit, signs)
@@ -94,15 +98,25 @@ def neutral_of(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(logical for logical, holds in made.items() if holds)
 
 
-def _dependent(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
-    """The logical tensors that depend on real numbers that are given, also as positions that name elements."""
+def _chooses(known: Coordinates, visit: Visit) -> bool:
+    """Whether truth values and the like have a part in what a node makes, or integers in what it adds up."""
+    few = any(known.state(known.source(logical)) in FEW for logical in visit.read.values())
+    return few or bool(visit.pattern.along and visit.contracted(visit.read))
+
+
+def _dependent(
+    known: Coordinates, visits: Iterable[Visit], beginning: frozenset[int], data: bool = True
+) -> frozenset[int]:  # fmt: skip
+    """The logical tensors that depend on some, also as positions that name elements. data: on real numbers that are
+    given, too.
+    """
     ways = [([known.logical(t) for t in v.node.inputs if t != ABSENT], set(v.made.values())) for v in visits]
     ways += [([sent], {arriving}) for sent, arriving in known.messages]
-    found: set[int] = set()
+    found: set[int] = {*beginning}
     before = -1
     while before != (before := len(found)):
         for read, made in ways:
-            if not made <= found and any(k in found or known.state(k) is State.DATA for k in read):
+            if not made <= found and any(k in found or (data and known.state(k) is State.DATA) for k in read):
                 found |= made
     return frozenset(found)
 
@@ -123,7 +137,8 @@ def _visit(
     apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
     if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs, free):
         covered = [hidden[sources[place]] for place in free if sources[place] in hidden]
-        known.keep_axes(NONE.union(*(sums.shifted if _at_zero(known, visit) else sums.along for sums in covered)))
+        at_zero = _at_zero(known, visit, signs)
+        known.keep_axes(NONE.union(*(sums.shifted if at_zero else sums.along for sums in covered)))
     left = bool(apart and adding) and len(free) > 1
     if not left and _is_free(known, visit, free, bounded, signs):
         _hide(known, hidden, visit, free, bool(adding), [*apart, *(read if adding else ())])
@@ -136,7 +151,7 @@ def _visit(
         along |= known.counted(visit.read.values())
     moved = visit.flow is Flow.MOVED and set(map(kind, known.dtypes(visit))) == {FLOAT}
     if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs, bounded):
-        known.keep_axes(shifted if _at_zero(known, visit) else along)
+        known.keep_axes(shifted if _at_zero(known, visit, signs) else along)
     added = {place for place, sums in parts.items() if sums.along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
     if not (scaled or _adds_zeros(known, visit, sources) or signs.positive.issuperset(visit.made.values())):
@@ -146,11 +161,14 @@ def _visit(
         within[logical] = Sums(before.along | along, before.shifted | shifted)
 
 
-def _at_zero(known: Coordinates, visit: Visit) -> bool:
-    """Whether all cases of a node are at zero: of a root, or where it is told what is greater than zero."""
+def _at_zero(known: Coordinates, visit: Visit, signs: Signs) -> bool:
+    """Whether all cases of a node are at zero: of a root, or where it is told what is greater than zero; not of sums
+    of what is chosen, each of which may need an element of its own.
+    """
     others = [known.state(logical) for logical in visit.read.values()]
     with_zero = visit.attrs.get("other") == 0 if len(others) == 1 else State.ZERO in others
-    return FACTS.cases_at_zero(visit.node.op, visit.attrs) or (orders(visit.node.op, visit.attrs) and with_zero)
+    told = orders(visit.node.op, visit.attrs) and with_zero and signs.chosen.isdisjoint(visit.read.values())
+    return FACTS.cases_at_zero(visit.node.op, visit.attrs) or told
 
 
 def _few(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> dict[int, Sums]:
