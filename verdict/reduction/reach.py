@@ -28,6 +28,7 @@ from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_thro
 from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
+from verdict.reduction.factors import Factors
 from verdict.reduction.states import FEW, State
 from verdict.reduction.visit import Axis, Visit
 
@@ -48,8 +49,8 @@ class Sums(NamedTuple):
 
 class Signs(NamedTuple):
     """Logical tensors. positive: of numbers that are not negative. neutral: of zeros, or of infinities of one sign.
-    dependent: of what depends on real numbers that are given. chosen: of what depends on which elements integers or
-    truth values choose, of which there may be too few.
+    dependent: of what depends on real numbers that are given. chosen: the factors of axes along which integers or truth
+    values choose elements, of which there may be too few.
     """
 
     positive: frozenset[int]
@@ -58,17 +59,16 @@ class Signs(NamedTuple):
     chosen: frozenset[int]
 
 
-def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
+def keep_reach(known: Coordinates, factors: Factors, visits: Iterable[Visit]) -> None:
     """Keep the axes along which numbers within bounds are added up, and compared."""
     within: dict[int, Sums] = {}
     hidden: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    chosen = frozenset(logical for visit in visits if _chooses(known, visit) for logical in visit.made.values())
-    closures = _dependent(known, visits, frozenset()), _dependent(known, visits, chosen, data=False)
-    signs = Signs(_nonnegative(known, visits), neutral_of(known, visits), *closures)
+    chosen = frozenset(root for visit in visits for atom in _choosing(known, visit) for root in factors.leaves(atom))
+    signs = Signs(_nonnegative(known, visits), neutral_of(known, visits), _dependent(known, visits), chosen)
     while before != (before := sum(map(_weight, (*within.values(), *hidden.values())))):
         for visit in visits:
-            _visit(known, within, hidden, visit, signs)
+            _visit(known, factors, within, hidden, visit, signs)
 
 
 def _weight(sums: Sums) -> int:
@@ -98,31 +98,32 @@ def neutral_of(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     return frozenset(logical for logical, holds in made.items() if holds)
 
 
-def _chooses(known: Coordinates, visit: Visit) -> bool:
-    """Whether truth values and the like have a part in what a node makes, or integers in what it adds up."""
-    few = any(known.state(known.source(logical)) in FEW for logical in visit.read.values())
-    return few or bool(visit.pattern.along and visit.contracted(visit.read))
-
-
-def _dependent(
-    known: Coordinates, visits: Iterable[Visit], beginning: frozenset[int], data: bool = True
-) -> frozenset[int]:  # fmt: skip
-    """The logical tensors that depend on some, also as positions that name elements. data: on real numbers that are
-    given, too.
+def _choosing(known: Coordinates, visit: Visit) -> list[int]:
+    """The variables of the axes that truth values and the like have in a node, or along which integers choose what it
+    adds up.
     """
+    few = [position for position, logical in visit.read.items() if known.state(known.source(logical)) in FEW]
+    atoms = {atom for position in few for dim in visit.dims(position) for atom in dim}
+    named = {*visit.pattern.along.values()}
+    atoms |= visit.contracted(visit.read) - named if named else set()
+    return [visit.atoms[atom] for atom in atoms if atom in visit.atoms and visit.size(atom) > 1]
+
+
+def _dependent(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+    """The logical tensors that depend on real numbers that are given, also as positions that name elements."""
     ways = [([known.logical(t) for t in v.node.inputs if t != ABSENT], set(v.made.values())) for v in visits]
     ways += [([sent], {arriving}) for sent, arriving in known.messages]
-    found: set[int] = {*beginning}
+    found: set[int] = set()
     before = -1
     while before != (before := len(found)):
         for read, made in ways:
-            if not made <= found and any(k in found or (data and known.state(k) is State.DATA) for k in read):
+            if not made <= found and any(k in found or known.state(k) is State.DATA for k in read):
                 found |= made
     return frozenset(found)
 
 
 def _visit(
-    known: Coordinates, within: dict[int, Sums], hidden: dict[int, Sums], visit: Visit, signs: Signs
+    known: Coordinates, factors: Factors, within: dict[int, Sums], hidden: dict[int, Sums], visit: Visit, signs: Signs
 ) -> None:  # fmt: skip
     """within: the logical tensors of numbers that may have bounds. hidden: what has bounds of those that may be
     anything otherwise.
@@ -137,8 +138,7 @@ def _visit(
     apart = [hidden[sources[place]] for place in free & (adding or free) if sources[place] in hidden]
     if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs, free):
         covered = [hidden[sources[place]] for place in free if sources[place] in hidden]
-        at_zero = _at_zero(known, visit, signs)
-        known.keep_axes(NONE.union(*(sums.shifted if at_zero else sums.along for sums in covered)))
+        known.keep_axes(NONE.union(*(_meant(known, factors, visit, sums, signs) for sums in covered)))
     left = bool(apart and adding) and len(free) > 1
     if not left and _is_free(known, visit, free, bounded, signs):
         _hide(known, hidden, visit, free, bool(adding), [*apart, *(read if adding else ())])
@@ -151,7 +151,7 @@ def _visit(
         along |= known.counted(visit.read.values())
     moved = visit.flow is Flow.MOVED and set(map(kind, known.dtypes(visit))) == {FLOAT}
     if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs, bounded):
-        known.keep_axes(shifted if _at_zero(known, visit, signs) else along)
+        known.keep_axes(_meant(known, factors, visit, Sums(along, shifted), signs))
     added = {place for place, sums in parts.items() if sums.along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
     if not (scaled or _adds_zeros(known, visit, sources) or signs.positive.issuperset(visit.made.values())):
@@ -161,14 +161,19 @@ def _visit(
         within[logical] = Sums(before.along | along, before.shifted | shifted)
 
 
-def _at_zero(known: Coordinates, visit: Visit, signs: Signs) -> bool:
-    """Whether all cases of a node are at zero: of a root, or where it is told what is greater than zero; not of sums
-    of what is chosen, each of which may need an element of its own.
+def _meant(known: Coordinates, factors: Factors, visit: Visit, sums: Sums, signs: Signs) -> frozenset[Axis]:
+    """The axes along which something was added up that keep their sizes for the cases of a node. Where all of these are
+    at zero, as of a root, what was added later alone matters; where it is told what is greater than zero, so do axes
+    along which elements are chosen: each sum may need one of its own.
     """
+    if FACTS.cases_at_zero(visit.node.op, visit.attrs):
+        return sums.shifted
     others = [known.state(logical) for logical in visit.read.values()]
     with_zero = visit.attrs.get("other") == 0 if len(others) == 1 else State.ZERO in others
-    told = orders(visit.node.op, visit.attrs) and with_zero and signs.chosen.isdisjoint(visit.read.values())
-    return FACTS.cases_at_zero(visit.node.op, visit.attrs) or told
+    if not (with_zero and orders(visit.node.op, visit.attrs)):
+        return sums.along
+    chosen = (axis for axis in sums.along if not signs.chosen.isdisjoint(factors.leaves(axis.variable)))
+    return sums.shifted.union(chosen)
 
 
 def _few(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> dict[int, Sums]:

@@ -110,7 +110,7 @@ class Side:
             if FACTS.divides_by_count(visit.node.op, visit.attrs):
                 axes = visit.axes(visit.contracted(visit.pattern.along))
                 self.coordinates.keep_axes(axes) if apart else self.coordinates.even(axes)
-        keep_reach(self.coordinates, visits)
+        keep_reach(self.coordinates, self.factors, visits)
         self.coordinates.finish()
 
     def take(self, tables: Tables, single: "Side") -> None:
