@@ -20,6 +20,7 @@ from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
 from verdict.reduction.states import COUNTS
+from verdict.reduction.sums import keep_sums
 from verdict.reduction.visit import Visit
 from verdict.semantics import Binding, Small
 from verdict.semantics.bind import partners, with_buffers
@@ -82,6 +83,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     two.constrain_shards(scales)
     for side, own in zip((one, two), visits, strict=True):
         keep_products(side.coordinates, factors, own, scales)
+        keep_sums(side.coordinates, factors, own, scales)
     _note_ways(tuple(zip((one, two), visits, strict=True)), scales)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
