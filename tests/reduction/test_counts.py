@@ -179,7 +179,7 @@ def test_products_of_counts_keep_an_element_for_each():
 
 
 def falling(factors, alike=False, horner=False):
-    """The rows, times one more than n (n - 1) (n - 2) .. of the count n of one kind; of it alone, or of rows times it."""
+    """The rows, times one more than n (n - 1) (n - 2) .. of the count n of one kind; of n alone, or of rows times n."""
     lines = ["t input int64 [512]", "range t 0 4999", "x input [512, 4]", "w weight [4]", "c activation bool [512]"]
     lines += ["n activation int64 []", "f activation []", "y activation [512, 4]", "z activation [512, 4]"]
     lines += ["o activation [512, 4]"]
