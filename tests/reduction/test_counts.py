@@ -188,7 +188,8 @@ def falling(factors, alike=False, horner=False):
     for k in range(0 if horner else 1, factors):
         lines += [f"{name}{k} activation {shape}" for name in "apr"]
         if horner:
-            steps += [f"a{k} = mul({last}, f)", f"p{k} = aten.mul.Scalar({last}) other={k}.0", f"r{k} = sub(a{k}, p{k})"]
+            steps += [f"a{k} = mul({last}, f)", f"p{k} = aten.mul.Scalar({last}) other={k}.0"]
+            steps += [f"r{k} = sub(a{k}, p{k})"]
         else:
             lines[-3:] = [f"a{k} activation []", f"r{k} activation []"]
             steps += [f"a{k} = aten.sub.Scalar(f) other={k}.0", f"r{k} = aten.mul.Tensor({last}, a{k})"]
@@ -249,3 +250,28 @@ def test_sums_of_powers_are_independent_of_as_many_elements(degree):
     assert degree <= longest(right) < 12
     assert verdict(right, right) == "PROVED"
     assert verdict(right, symmetric(degree, alike=True)) != "PROVED"
+
+
+def ring(hops, alike=False):
+    """The rows, twice where an id comes back after so many lookups, and not after less."""
+    lines = ["n input int64 [5000]", "range n 0 4999", "t input int64 [64]", "range t 0 4999", "x input [64, 4]"]
+    lines += ["w weight [4]"]
+    steps, last = [], "t"
+    for k in range(1, hops + 1):
+        lines += [f"h{k} activation int64 [64]", f"c{k} activation bool [64]", f"a{k} activation bool [64]"]
+        compare = "eq" if k == hops else "ne"
+        steps += [f"h{k} = aten.index.Tensor(n, {last}) indices_count=1", f"c{k} = aten.{compare}.Tensor(h{k}, t)"]
+        steps += [f"a{k} = aten.clone(c{k})" if k == 1 else f"a{k} = aten.logical_and(a{k - 1}, c{k})"]
+        last = f"h{k}"
+    lines += ["u activation bool [64, 1]", "f activation [64, 1]", "y activation [64, 4]", "z activation [64, 4]"]
+    lines += ["o activation [64, 4]"]
+    steps += [f"u = aten.unsqueeze(a{hops}) dim=1", 'f = aten._to_copy(u) dtype="float32"']
+    steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "o = mul(z, w)"]
+    return outline(*lines, *steps, "output o")
+
+
+@pytest.mark.parametrize("hops", [2, 6])
+def test_lookups_of_ids_have_elements_of_their_own(hops):
+    assert hops < longest(ring(hops)) < 64
+    assert verdict(ring(hops), ring(hops)) == "PROVED"
+    assert verdict(ring(hops), ring(hops, alike=True)) != "PROVED"

@@ -14,6 +14,7 @@ from verdict.reduction.chains import chained, longest
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.crowds import crowded
 from verdict.reduction.factors import Factors
+from verdict.reduction.hops import keep_hops
 from verdict.reduction.offsets import moved
 from verdict.reduction.products import keep_products
 from verdict.reduction.scales import Scales
@@ -84,6 +85,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     for side, own in zip((one, two), visits, strict=True):
         keep_products(side.coordinates, factors, own, scales)
         keep_sums(side.coordinates, factors, own, scales)
+        keep_hops(side.coordinates, factors, own, scales)
     _note_ways(tuple(zip((one, two), visits, strict=True)), scales)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
