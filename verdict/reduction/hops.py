@@ -20,6 +20,7 @@ MORE = 1
 
 Named = frozenset[tuple[int, int]]
 """Coordinates: the variable of the axis along which they lie, and how they are computed."""
+NOTHING: Named = frozenset()
 
 
 def keep_hops(known: Coordinates, factors: Factors, visits: Iterable[Visit], scales: Scales) -> None:
@@ -28,19 +29,22 @@ def keep_hops(known: Coordinates, factors: Factors, visits: Iterable[Visit], sca
     axes: dict[int, Axis] = {}
     for visit in visits:
         sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
-        here = frozenset[tuple[int, int]]().union(*(found.get(source, ()) for source in sources))
-        looked_up = [known.source(known.logical(visit.node.inputs[position])) for position in visit.pattern.along]
+        read = NOTHING.union(*(found.get(source, NOTHING) for source in sources))
         for logical in visit.made.values():
-            state = known.state(logical)
-            if looked_up and state in IDS:
-                for named in (*looked_up, logical):
-                    axis = known.axis_of(named)
-                    if axis is not None:
-                        root = factors.find(axis.variable)
-                        axes[root] = axis
-                        here |= {(root, known.counts.form(named))}
-            if here and state in IDS | FEW:
-                found[logical] = here | found.get(logical, frozenset())
-    for named in found.values():
-        for root, count in Counter(root for root, _ in named).items():
+            own = _looked_up(known, visit, logical)
+            axes.update({factors.find(axis.variable): axis for axis in own.values()})
+            here = read.union((factors.find(axis.variable), known.counts.form(named)) for named, axis in own.items())
+            if here and known.state(logical) in IDS | FEW:
+                found[logical] = here | found.get(logical, NOTHING)
+    for each in found.values():
+        for root, count in Counter(root for root, _ in each).items():
             scales.between(axes[root].variable, axes[root].size, count + MORE)
+
+
+def _looked_up(known: Coordinates, visit: Visit, made: int) -> dict[int, Axis]:
+    """The ids by which others are looked up, and those, with the axes along which they lie."""
+    by = [known.source(known.logical(visit.node.inputs[position])) for position in visit.pattern.along]
+    if not by or known.state(made) not in IDS:
+        return {}
+    named = ((logical, known.axis_of(logical)) for logical in (*by, made))
+    return {logical: axis for logical, axis in named if axis is not None}
