@@ -33,6 +33,8 @@ def answer(task):
         return Proved((("same", len(bytearray(4 * 2**30))),))
     if task == "fail":
         raise SystemError("error return without exception set")
+    if task == "nest":
+        return answer(task)
     if task == "raise":
         raise InternalError("a bug of ours")
     return Refuted((), ())
@@ -80,6 +82,13 @@ def test_a_task_in_which_python_fails(workers):
     outcomes = run([0, "fail", 2, 3], workers)
     assert [outcomes[k] for k in (0, 2, 3)] == proved(0, 2, 3)
     assert outcomes[1] == Unknown("Python itself failed: error return without exception set")
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_task_that_is_nested_too_deeply(workers):
+    outcomes = run([0, "nest", 2], workers)
+    assert [outcomes[k] for k in (0, 2)] == proved(0, 2)
+    assert outcomes[1] == Unknown("it is nested more deeply than Python's calls may be")
 
 
 def test_a_task_that_does_not_end():

@@ -105,11 +105,18 @@ def _run_here(
 ) -> list[Result | Unknown]:
     outcomes: list[Result | Unknown] = []
     for index, task in enumerate(tasks):
-        outcomes.append(run(task))
+        outcomes.append(_outcome(run, task))
         if found is not None:
             found(index, outcomes[-1])
         done(len(outcomes))
     return outcomes
+
+
+def _outcome(run: Callable[[Task], Result], task: Task) -> Result | Unknown:
+    try:
+        return run(task)
+    except RecursionError:
+        return Unknown("it is nested more deeply than Python's calls may be")
 
 
 def _start(tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None) -> Child:
@@ -126,7 +133,7 @@ def _work(connection: Any, tasks: Sequence[Task], run: Callable[[Task], Result],
         except GONE:
             return
         try:
-            answer: Result | Unknown | BaseException = run(tasks[index])
+            answer: Result | Unknown | BaseException = _outcome(run, tasks[index])
         except MemoryError:
             most = "there was" if memory_mib is None else f"{memory_mib} MiB"
             answer = Unknown(f"more than {most} of memory were needed")

@@ -1,10 +1,14 @@
 """From nnScaler's communication primitives to collectives, in the direction in which they run.
 
-A fused primitive is one collective forward and another backward; which of them runs is the adapter's
-`_forward`. `ranks` are devices of one replica, whatever their order in the file: the runtime looks a group up by the
-set of its ranks, torch.distributed.new_group sorts them, and the position in that group decides the chunk. Pieces are
-even; a receive makes room for the shape and the number format that its primitive names
-(https://github.com/microsoft/nnscaler, nnscaler/runtime/device.py, nnscaler/runtime/adapter/collectives.py and nn.py).
+A primitive's `signature` is the function that runs. A fused primitive is one collective forward and another backward,
+by autograd: those of adapters that are differentiable and not custom. What such an adapter does backward is therefore
+what its forward adapter's primitive does, and any other primitive is called as it is.
+
+`ranks` are devices of one replica, whatever their order in the file: the runtime looks a group up by the set of its
+ranks, torch.distributed.new_group sorts them, and the position in that group decides the chunk. Pieces are even; a
+receive makes room for the shape and the number format that its primitive names
+(https://github.com/microsoft/nnscaler, nnscaler/runtime/device.py, nnscaler/runtime/adapter/collectives.py and nn.py,
+nnscaler/ir/adapter/prim.py, nnscaler/codegen/emit.py, emit_adapter).
 """
 
 from collections.abc import Hashable
@@ -47,6 +51,20 @@ _FUSED = {
 }
 """Name -> (what runs forward, what runs backward)."""
 
+_RUNTIME = "nnscaler.runtime.adapter"
+_FUNCTIONS = {
+    **{name: f"{_RUNTIME}.{op}" for name, op in _PLAIN.items()},
+    "AllReduceIdentityPrim": f"{_RUNTIME}.nn.allreduce_identity",
+    "IdentityAllreducePrim": f"{_RUNTIME}.nn.identity_allreduce",
+    "AllReduceAllReducePrim": f"{_RUNTIME}.nn.allreduce_allreduce",
+    "ReduceScatterAllGatherPrim": f"{_RUNTIME}.nn.reducescatter_allgather",
+    "AllGatherReduceScatterPrim": f"{_RUNTIME}.nn.allgather_reducescatter",
+    "AllGatherSplitPrim": f"{_RUNTIME}.nn.allgather_split",
+    "SplitAllGatherPrim": f"{_RUNTIME}.nn.split_allgather",
+    "AllToAllAllToAllPrim": f"{_RUNTIME}.nn.alltoall_alltoall",
+}
+"""Name -> its `signature`."""
+
 _ARGUMENTS = {
     "identity": {"ranks"},
     "all_reduce": {"ranks"},
@@ -76,16 +94,21 @@ def steps(adapter: State, device: int) -> list[Step]:
     """What an adapter does on `device`, in order.
 
     The data of a differentiable adapter with one primitive are the adapter's own tensors: backward, the
-    primitive is the one of the forward adapter and names its tensors.
+    primitive is the one of the forward adapter and names its tensors. MalformedError where the file does not say twice
+    alike what it says twice.
     """
     prims = adapter["_prims"]
     own = bool(adapter["_differentiable"]) and len(prims) == 1
-    forward, channel = bool(adapter["_forward"]), integer(adapter["_id"], "the id of an adapter")
+    by_autograd = bool(adapter["_differentiable"]) and not adapter["custom"]
+    if by_autograd:
+        _require_alike(adapter)
+    forward, channel = bool(adapter["_forward"]) or not by_autograd, integer(adapter["_id"], "the id of an adapter")
     made = []
     for prim in prims:
         if not isinstance(prim, Prim):
             raise MalformedError(f"expected a communication primitive, found {type(prim).__name__}")
         fields = state(prim, type(prim))
+        _require_its_own(type(prim).__name__, fields)
         data = adapter if own else fields
         op, attrs = _meaning(type(prim).__name__, fields["kwargs"], data, forward, device)
         if _is_uneven(op, attrs, data):
@@ -94,6 +117,41 @@ def steps(adapter: State, device: int) -> list[Step]:
             attrs["channel"] = channel
         made.append(Step(op, tuple(sorted(attrs.items())), data["_inputs"], data["_outputs"]))
     return made
+
+
+def _require_its_own(name: str, fields: State) -> None:
+    """MalformedError where a primitive runs another function than its class says."""
+    if fields["signature"] != _FUNCTIONS.get(name, fields["signature"]):
+        raise MalformedError(f"a {name} that runs {fields['signature']} instead of {_FUNCTIONS[name]}")
+
+
+def _require_alike(adapter: State) -> None:
+    """MalformedError unless the primitive of an adapter that autograd goes backward through is one, has the adapter's
+    tensors forward, and is the same backward. It may be missing: then nothing runs.
+    """
+    prims = adapter["_prims"]
+    if not prims:
+        return
+    if len(prims) > 1:
+        raise MalformedError(f"an adapter ({adapter['_id']}) that is left to autograd, of {len(prims)} primitives")
+    mine = state(prims[0], type(prims[0]))
+    if adapter["_forward"]:
+        for side in ("_inputs", "_outputs"):
+            if _ids(mine[side]) != _ids(adapter[side]):
+                raise MalformedError(f"a {type(prims[0]).__name__} on other tensors than its adapter {adapter['_id']}")
+        return
+    others = adapter["_mirror"][0]["_prims"] if adapter["_mirror"] is not None else []
+    if others and (len(others) > 1 or not _is_same(others[0], prims[0])):
+        raise MalformedError(f"an adapter ({adapter['_id']}) with another primitive backward than forward")
+
+
+def _ids(records: list[Record]) -> list[int]:
+    return [state(record, IRSubTensor)["_id"] for record in records]
+
+
+def _is_same(one: Record, other: Record) -> bool:
+    """Whether two primitives call one function with the same arguments."""
+    return one is other or (type(one) is type(other) and one[0]["kwargs"] == other[0]["kwargs"])
 
 
 def _meaning(

@@ -142,7 +142,7 @@ class Line:
             self._sums.clear()
 
     def _seed(self, share: Share) -> int | None:
-        if share.parent.id not in self.device.tensors.loss_gradients:
+        if share.parent.id not in self.device.tensors.loss_gradients or not share.parent.loss:
             return None
         tensor = self.device.tensors.tensor(share, SEED)
         self.seeds.add(tensor)

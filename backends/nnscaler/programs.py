@@ -130,6 +130,8 @@ class Program:
         self._writer.write(line, inner)
         self.seeds |= line.seeds
         outputs = tuple(None if share is None else line.bound.get(share.tid) for share in ends.outputs)
+        if not self._numbering.is_backward(inner):
+            _require_made(inner, ends.outputs, outputs)
         nodes_make = frozenset(tensor for node in line.nodes for tensor in node.outputs)
         made = self._instances[key] = _Instance(len(self._segments), outputs, nodes_make, line.done)
         self._segments.append(Segment(self._title(inner), self.device.number, tuple(line.nodes)))
@@ -167,6 +169,13 @@ def programs(
 
 def _outer(cell: Record, inner: Record, side: str) -> list[Record]:
     return [] if type(inner) is IRWeightReducer else cell[0][side]
+
+
+def _require_made(inner: Record, due: Iterable[Share | None], made: Iterable[int | None]) -> None:
+    """MalformedError where a template gives a tensor that it does not have."""
+    for share, tensor in zip(due, made, strict=True):
+        if share is not None and tensor is None:
+            raise MalformedError(f"{inner[0]['name']} {inner[0]['_id']} gives {share.parent.name}, which it never has")
 
 
 def _tid(record: Record) -> int:

@@ -1,9 +1,11 @@
-"""What nnScaler's runtime goes by besides the nodes of a program: which groups are made, what the step returns, in
-which order backward passes find what their forward passes kept. What does not fit is a fault of the plan.
+"""What nnScaler's runtime goes by besides the nodes of a program: which groups are made, what the step returns, what
+backward passes are given and in which order they find what their forward passes kept, in which order weights lie in the
+buckets of a reducer. What does not fit is a fault of the plan.
 
 Sources: https://github.com/microsoft/nnscaler, nnscaler/codegen/module/module.py (get_comm_groups, scale),
-nnscaler/codegen/schedule/schedule.py (the step and what it returns), nnscaler/runtime/device.py (get_group),
-nnscaler/runtime/executor.py (Executor.backward).
+nnscaler/codegen/schedule/schedule.py (the step and what it returns), nnscaler/codegen/emit.py
+(get_backward_callsite_io_tensors), nnscaler/runtime/device.py (get_group), nnscaler/runtime/executor.py
+(Executor.backward), nnscaler/codegen/module/module.py (init_reducer, as of version 0.4).
 """
 
 from collections import defaultdict
@@ -13,8 +15,10 @@ from typing import Any
 from verdict.backends.nnscaler.microbatches import Numbering, template
 from verdict.backends.nnscaler.programs import Program
 from verdict.backends.nnscaler.records import (
+    IRDimops,
     IRSegment,
     IRSubTensor,
+    IRWeightReducer,
     MalformedError,
     Record,
     State,
@@ -31,6 +35,8 @@ def faults(plan: State, sequences: _Sequences, numbering: Numbering, made: list[
     found = (
         *_returns(plan["_outputs"], made, numbering.count),
         *_backward_order(sequences, numbering),
+        *_backward_of_nothing(sequences, numbering),
+        *_bucket_order(sequences),
     )
     yield from {(finding.code, finding.title): finding for finding in reversed(found)}.values()
 
@@ -100,3 +106,78 @@ def _backward_order(sequences: _Sequences, numbering: Numbering) -> Iterator[Fin
                         f"{inner[0]['name']} {inner[0]['_id']} backward on rank {device}",
                         help="run the backward passes of a segment in the order of its forward passes",
                     )
+
+
+def _backward_of_nothing(sequences: _Sequences, numbering: Numbering) -> Iterator[Finding]:
+    """A backward pass goes back from those tensors of the forward run that it mirrors whose gradients it is given, and
+    hands on the gradients of those that it names; a forward run keeps something for it where what it makes requires a
+    gradient.
+    """
+    for device, sequence in sequences.items():
+        for cell in sequence:
+            inner, forward = template(cell), cell[0]["_mirror"]
+            if type(inner) is not IRSegment or forward is None or not numbering.is_backward(inner):
+                continue
+            why = _why_nothing(cell[0], forward[0])
+            if why:
+                yield Finding(
+                    "gradient-missing",
+                    f"{why} (microbatch {numbering.of(cell)})",
+                    f"{inner[0]['name']} {inner[0]['_id']} backward on rank {device}",
+                    help="let each backward pass mirror the forward run whose gradients it is given",
+                )
+
+
+def _why_nothing(backward: State, forward: State) -> str:
+    """Why a backward pass does not go back through all that it should; "" where it does."""
+    made = [record[0] for record in forward["_outputs"] if type(record) is IRSubTensor]
+    ends = (*made, *(record[0] for record in forward["_inputs"] if type(record) is IRSubTensor))
+    known = {fields["_grad"][0]["_id"] for fields in ends if fields["_grad"] is not None}
+    for side, says in (("_inputs", "is given"), ("_outputs", "hands on")):
+        for record in backward[side]:
+            if type(record) is IRSubTensor and record[0]["_id"] not in known:
+                name = record[0]["_full_tensor"][0]["name"]
+                return f"it {says} {name}, the gradient of nothing in the forward run that it mirrors"
+    return "" if any(fields["_requires_grad"] for fields in made) else "its forward run makes nothing that needs one"
+
+
+def _bucket_order(sequences: _Sequences) -> Iterator[Finding]:
+    """A reducer lays its weights one behind the other, in the order in which its device's own segments use them first:
+    all devices alike.
+    """
+    laid: dict[int, tuple[int, list[Record]]] = {}
+    for device, sequence in sequences.items():
+        used = _used_first(sequence)
+        for cell in sequence:
+            inner = template(cell)
+            if type(inner) is not IRWeightReducer:
+                continue
+            weights = sorted(inner[0]["_inputs"], key=lambda weight: used.get(_parent(weight), len(used)))
+            first, due = laid.setdefault(inner[0]["_id"], (device, weights))
+            pairs = zip(due, weights, strict=False)
+            other = next(((one, two) for one, two in pairs if one[0]["_id"] != two[0]["_id"]), None)
+            if other is not None:
+                one, two = (weight[0]["_full_tensor"][0]["name"] for weight in other)
+                yield Finding(
+                    "wrong-order",
+                    f"gradients of {two} lie where those of {one} do on rank {first}, and are summed with them",
+                    f"{inner[0]['name']} {inner[0]['_id']} on rank {device}",
+                    help="use weights of one reducer in one order on all its ranks",
+                )
+
+
+def _used_first(sequence: Sequence[Record]) -> dict[int, int]:
+    """The full tensors, by id, that forward segments read, in the order in which they are read first."""
+    used: dict[int, int] = {}
+    for inner in {id(inner): inner for inner in map(template, sequence)}.values():
+        for node in inner[0]["_nodes"] if type(inner) is IRSegment else ():
+            if type(node) is not IRDimops:
+                continue
+            for record in node[0]["_inputs"]:
+                if type(record) is IRSubTensor and record[0]["_is_attr"]:
+                    used.setdefault(_parent(record), len(used))
+    return used
+
+
+def _parent(record: Record) -> int:
+    return int(record[0]["_full_tensor"][0]["_id"])

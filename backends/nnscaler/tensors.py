@@ -101,12 +101,15 @@ class Tensors:
         raise MalformedError(f"tensor {share.tid} of {share.parent.name} has two meanings")
 
     def check_same(self, record: Record, share: Share) -> None:
-        """MalformedError unless `record`, for another microbatch, has the region, part and shape of `share`."""
+        """MalformedError unless `record`, for another microbatch, has the region, part and shape of `share`, and
+        is a loss, or the gradient of one, as it is.
+        """
         fields = state(record, IRSubTensor)
         if (
             fields["_indmap"][0]["_indices"] != share.region
             or fields["_valmap"][0]["_weight"] != share.part
             or fields["_full_tensor"][0]["_shape"] != share.parent.shape
+            or fields["_full_tensor"][0]["_is_loss"] is not share.parent.loss
         ):
             raise MalformedError(f"a microbatch hands on another share of {share.parent.name} than is expected")
 

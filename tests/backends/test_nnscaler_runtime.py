@@ -10,7 +10,7 @@ from tests.builders import FAST
 from verdict.backends.content import Content
 from verdict.backends.nnscaler import load, unpickle
 from verdict.backends.nnscaler.microbatches import template
-from verdict.backends.nnscaler.records import IRAdapter, IRDataOperation, IRSegment, IRSubTensor
+from verdict.backends.nnscaler.records import IRAdapter, IRDataOperation, IRDimops, IRSegment, IRSubTensor
 from verdict.backends.text import canonical, read, write
 from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError
@@ -132,7 +132,57 @@ def groups_in_another_order(module, plan):
                 fields["kwargs"] = {**fields["kwargs"], "ranks": sorted(fields["kwargs"]["ranks"], reverse=True)}
 
 
+def backward_passes(plan, device):
+    """The backward runs of segments of a device, of the microbatches in their order."""
+    return [plan["_seq"][device][place][0] for place in cells(plan, device, IRSegment, backward=True)]
+
+
+def another_forward_run_mirrored(module, plan):
+    one, other = backward_passes(plan, 0)[:2]
+    one["_mirror"] = other["_mirror"]
+
+
+def seed_of_another_microbatch(module, plan):
+    one, other = backward_passes(plan, 3)[:2]
+    one["_inputs"] = other["_inputs"]
+
+
+def changed(record, **fields):
+    """Another record with some fields of its own."""
+    made = type(record)()
+    made.append({**record[0], **fields})
+    return made
+
+
+def outputs_of_forward_runs(module, plan, **fields):
+    for backward in backward_passes(plan, 0):
+        forward = backward["_mirror"][0]
+        forward["_outputs"] = [changed(record, **fields) for record in forward["_outputs"]]
+
+
+def no_gradient_of_the_loss(module, plan):
+    for device in (2, 3):
+        for backward in backward_passes(plan, device):
+            backward["_inputs"][0][0]["_full_tensor"][0]["_is_loss"] = False
+
+
+def weights_in_another_order(module, plan):
+    """Rank 1 uses two weights of one reducer, and of one shape, the other way round."""
+    inner = template(plan["_seq"][1][cells(plan, 1, IRSegment, backward=False)[0]])[0]
+    named = {node[0]["_inputs"][1][0]["_full_tensor"][0]["name"]: place for place, node in enumerate(inner["_nodes"])
+             if type(node) is IRDimops and node[0]["signature"].endswith(".linear")}  # fmt: skip
+    swap(inner["_nodes"], *(named[f"layers.0.attention.w{letter}.weight"] for letter in "qk"))
+
+
 FAULTS = {
+    "a backward pass mirrors another forward run": (another_forward_run_mirrored, "gradient-missing"),
+    "a backward pass is given the seed of another microbatch": (seed_of_another_microbatch, "gradient-missing"),
+    "what forward runs make has no gradient": (partial(outputs_of_forward_runs, _grad=None), "gradient-missing"),
+    "what forward runs make needs no gradient": (
+        partial(outputs_of_forward_runs, _requires_grad=False),
+        "gradient-missing",
+    ),
+    "the gradient of the loss is not marked": (no_gradient_of_the_loss, "broken-data-flow"),
     "batches taken in another order": (batches_exchanged, "wrong-input"),
     "the loss of one microbatch is not returned": (return_nothing_of_one, "loss-missing"),
     "one loss is returned twice": (return_one_twice, "loss-missing"),
@@ -170,6 +220,12 @@ def test_the_order_of_ranks_in_a_file_says_nothing():
     assert plan_of(MLP.format(FOUR), groups_in_another_order) == plan_of(MLP.format(FOUR))
 
 
+def test_weights_of_a_reducer_lie_in_the_order_of_their_first_use():
+    name = "policies/llama3_flex_dp2_pp2_tp2_nm2_gbs16_ly4_h8_hi256_sq128"
+    assert plan_of(name).faults == ()
+    assert {fault.code for fault in plan_of(name, weights_in_another_order).faults} == {"wrong-order"}
+
+
 def test_backward_passes_take_what_the_oldest_forward_pass_kept():
     name = "llama3/llama3_default_dp2_pp1_tp2_nm2_gbs512_ly2_h32_hi4096_sq128"
     assert plan_of(name).faults == ()
@@ -190,6 +246,12 @@ def test_what_cannot_be_meant_is_refused():
     def loads_in_another_order(module, plan):
         template(plan["_seq"][1][cells(plan, 1, IRDataOperation)[0]])[0]["_outputs"].reverse()
 
+    def gives_what_it_has_not(module, plan):
+        sequence = plan["_seq"][2]
+        adapters = [template(sequence[place])[0] for place in cells(plan, 2, IRAdapter)]
+        segment = template(sequence[cells(plan, 2, IRSegment, backward=False)[0]])[0]
+        next(adapter for adapter in adapters if adapter["_outputs"])["_outputs"] = segment["_outputs"]
+
     def replicas_off(module, plan):
         module["enable_dp"] = False
 
@@ -198,6 +260,7 @@ def test_what_cannot_be_meant_is_refused():
         "devices take different tensors from the batch": (GPT, loads_in_another_order),
         "replicas are switched off, with 8 ranks for 4 devices": (MLP, replicas_off),
         "40{30} ranks, at most 1048576": (MLP, lambda module, plan: module.update(runtime_ndevs=4 * 10**30)),
+        "adapter [0-9]+ gives .*, which it never has": (MLP, gives_what_it_has_not),
         "only losses can be compared": (MLP, lambda module, plan: plan["_outputs"].append("loss")),
         "a group with a rank beyond the 8": (MLP, lambda module, plan: module["comm_groups"].append((0, 8))),
         "the groups that are made should be a list": (MLP, lambda module, plan: module.update(comm_groups=None)),

@@ -6,7 +6,7 @@ import pytest
 
 from verdict.backends.nnscaler.collectives import steps
 from verdict.backends.nnscaler.operators import FORMS, meaning
-from verdict.backends.nnscaler.records import IRFullTensor, IRSubTensor, MalformedError, Record
+from verdict.backends.nnscaler.records import IRAdapter, IRFullTensor, IRSubTensor, MalformedError, Record
 from verdict.backends.nnscaler.unpickle import _GLOBALS
 
 T = IRSubTensor()
@@ -80,25 +80,50 @@ def test_every_form_can_be_written_without_constants_where_it_takes_tensors_only
         assert meaning(signature, tensors + constants, {})[0] == form.op
 
 
-def tensor(*shape: int, dtype: str = "torch.float32") -> Record:
+def tensor(*shape: int, dtype: str = "torch.float32", tid: int = 0) -> Record:
     """A tensor of the file, as adapters look at it."""
     made, full = IRSubTensor(), IRFullTensor()
     full.append({"_dtype": dtype})
-    made.append({"_shape": shape, "_full_tensor": full})
+    made.append({"_id": tid, "_shape": shape, "_full_tensor": full})
     return made
 
 
-OWN, OTHERS, PRIMS = tensor(4, 4, 4), tensor(4, 4, 4), tensor(1)
+OWN, OTHERS, PRIMS = tensor(4, 4, 4, tid=1), tensor(4, 4, 4, tid=2), tensor(1, tid=3)
 
 
-def adapter(name: str, forward: bool, own: bool = True, **arguments: Any) -> dict[str, Any]:
-    """An adapter with one primitive. `own`: differentiable, so that its own tensors are the data."""
+def adapter(name: str, forward: bool, own: bool = True, custom: bool | None = None, **arguments: Any) -> dict[str, Any]:
+    """An adapter with one primitive. `own`: differentiable, so that its own tensors are the data; what is fused is left
+    to autograd, and has them forward, too.
+    """
     prim: Record = _GLOBALS[f"nnscaler.ir.adapter.prim.{name}"]()
-    prim.append({"kwargs": arguments, "_inputs": [PRIMS], "_outputs": [PRIMS]})
+    fused = name in FUSED
+    sides = ([OWN], [OTHERS]) if own and fused and forward else ([PRIMS], [PRIMS])
+    prim.append({"kwargs": arguments, "_inputs": sides[0], "_outputs": sides[1]} | {"signature": FUNCTIONS.get(name)})
+    mirror = IRAdapter()
+    mirror.append({"_prims": [prim]})
     return {
-        **{"_id": 7, "_forward": forward, "_differentiable": own, "_prims": [prim]},
-        **{"_inputs": [OWN], "_outputs": [OTHERS]},
+        **{"_id": 7, "_forward": forward, "_differentiable": own, "_prims": [prim], "_mirror": mirror},
+        **{"_inputs": [OWN], "_outputs": [OTHERS], "custom": not fused if custom is None else custom},
     }
+
+
+FUSED = {
+    "AllReduceIdentityPrim": "allreduce_identity",
+    "IdentityAllreducePrim": "identity_allreduce",
+    "AllReduceAllReducePrim": "allreduce_allreduce",
+    "ReduceScatterAllGatherPrim": "reducescatter_allgather",
+    "AllGatherReduceScatterPrim": "allgather_reducescatter",
+    "AllGatherSplitPrim": "allgather_split",
+    "SplitAllGatherPrim": "split_allgather",
+    "AllToAllAllToAllPrim": "alltoall_alltoall",
+}
+PLAIN = {
+    **{"ChunkPrim": "chunk", "MovePrim": "move", "AllReducePrim": "all_reduce", "AllGatherPrim": "all_gather"},
+    **{"ReduceScatterPrim": "reduce_scatter", "AllToAllPrim": "all_to_all"},
+}
+FUNCTIONS = {name: f"nnscaler.runtime.adapter.nn.{function}" for name, function in FUSED.items()} | {
+    name: f"nnscaler.runtime.adapter.{function}" for name, function in PLAIN.items()
+}
 
 
 SUM = {"reduce": "sum"}
@@ -143,6 +168,30 @@ def test_a_primitive_runs_in_the_direction_of_its_adapter(
             channel = {} if op == "chunk" else {"channel": 7}
             assert dict(step.attrs) == {"ranks": (1, 3), **channel, **attrs}
         assert (step.inputs, step.outputs) == ([OWN], [OTHERS])
+
+
+def test_what_is_not_left_to_autograd_is_called_as_it_is() -> None:
+    for own, custom in ((False, True), (True, True)):
+        (step,) = steps(adapter("SplitAllGatherPrim", False, own, custom, ranks=[0, 1], dim=2), 1)
+        assert step.op in {"chunk", "unknown:SplitAllGatherPrim"}
+    (step,) = steps(adapter("SplitAllGatherPrim", False, ranks=[0, 1], dim=2), 1)
+    assert step.op == "all_gather"
+
+
+def test_what_a_file_says_twice_it_says_alike() -> None:
+    cell = adapter("AllReduceIdentityPrim", True, ranks=[0, 1])
+    assert steps(cell, 0)[0].op == "all_reduce"
+    cell["_prims"][0][0]["signature"] = FUNCTIONS["IdentityAllreducePrim"]
+    with pytest.raises(MalformedError, match=r"AllReduceIdentityPrim that runs .*identity_allreduce"):
+        steps(cell, 0)
+    cell = adapter("AllReduceIdentityPrim", True, ranks=[0, 1])
+    cell["_prims"][0][0]["_inputs"] = [OTHERS]
+    with pytest.raises(MalformedError, match="other tensors than its adapter 7"):
+        steps(cell, 0)
+    cell = adapter("AllReduceIdentityPrim", False, ranks=[0, 1])
+    cell["_mirror"][0]["_prims"] = adapter("AllReducePrim", True, ranks=[0, 1])["_prims"]
+    with pytest.raises(MalformedError, match="another primitive backward than forward"):
+        steps(cell, 0)
 
 
 def test_the_data_of_a_plain_adapter_are_those_of_its_primitives() -> None:

@@ -109,7 +109,7 @@ def test_counts_of_what_ids_name_need_elements_of_their_own():
     assert verdict(used(), used(alike=True)) != "PROVED"
 
 
-def segments(kinds, alike=False):
+def segments(kinds, alike=False, told="gt"):
     """The rows, twice where the sum of what is positive is more than zero in each of so many segments."""
     lines = ["t input int64 [512]", f"range t 0 {kinds - 1}", "v input [512]", f"e weight [{kinds}, 4]"]
     lines += ["a activation [512]"]
@@ -119,7 +119,7 @@ def segments(kinds, alike=False):
     lines += ["x activation [512, 4]", "y activation [512, 4]", "z activation [512, 4]"]
     steps = [f'p = aten.arange() end={kinds} dtype="int64"', "u = aten.unsqueeze(t) dim=1", "c = aten.eq.Tensor(u, p)"]
     steps += ['g = aten._to_copy(c) dtype="float32"', "a = sigmoid(v)", "b = aten.unsqueeze(a) dim=1", "h = mul(b, g)"]
-    steps += ["s = aten.sum.dim_IntList(h) dim=(0,)", "d = aten.gt.Scalar(s) other=0", "q = aten.all(d)"]
+    steps += ["s = aten.sum.dim_IntList(h) dim=(0,)", f"d = aten.{told}.Scalar(s) other=0", "q = aten.all(d)"]
     steps += ['f = aten._to_copy(q) dtype="float32"', "x = aten.embedding(e, t)"]
     steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "output z"]
     return outline(*lines, *steps)
@@ -129,6 +129,11 @@ def test_sums_of_what_ids_choose_are_no_others_than_zero_alike():
     assert longest(segments(6)) == 512
     assert verdict(segments(6), segments(6)) == "PROVED"
     assert verdict(segments(6), segments(6, alike=True)) != "PROVED"
+
+
+def test_what_is_never_negative_needs_no_elements_to_be_told_so():
+    assert verdict(segments(6, told="ge"), segments(6, told="ge")) == "PROVED"
+    assert verdict(segments(6, told="ge"), segments(6, told="lt")) == "REFUTED"
 
 
 def summed(bound, same):
@@ -173,6 +178,35 @@ def test_products_of_counts_keep_an_element_for_each():
     assert verdict(loads(6), loads(6, alike=True)) != "PROVED"
 
 
+def falling(factors, alike=False, horner=False):
+    """The rows, times one more than n (n - 1) (n - 2) .. of the count n of one kind; of n alone, or of rows times n."""
+    lines = ["t input int64 [512]", "range t 0 4999", "x input [512, 4]", "w weight [4]", "c activation bool [512]"]
+    lines += ["n activation int64 []", "f activation []", "y activation [512, 4]", "z activation [512, 4]"]
+    lines += ["o activation [512, 4]"]
+    steps = ["c = aten.eq.Scalar(t) other=2500", "n = aten.sum(c)", 'f = aten._to_copy(n) dtype="float32"']
+    last, shape = ("x", "[512, 4]") if horner else ("f", "[]")
+    for k in range(0 if horner else 1, factors):
+        lines += [f"{name}{k} activation {shape}" for name in "apr"]
+        if horner:
+            steps += [f"a{k} = mul({last}, f)", f"p{k} = aten.mul.Scalar({last}) other={k}.0"]
+            steps += [f"r{k} = sub(a{k}, p{k})"]
+        else:
+            lines[-3:] = [f"a{k} activation []", f"r{k} activation []"]
+            steps += [f"a{k} = aten.sub.Scalar(f) other={k}.0", f"r{k} = aten.mul.Tensor({last}, a{k})"]
+        last = f"r{k}"
+    product = f"aten.clone({last})" if horner else f"aten.mul.Tensor(x, {last})"
+    steps += ["y = aten.zeros_like(x)" if alike else f"y = {product}", "z = add(x, y)"]
+    return outline(*lines, *steps, "o = mul(z, w)", "output o")
+
+
+@pytest.mark.parametrize("horner", [False, True])
+def test_products_of_one_count_keep_as_many_elements_as_they_have_factors(horner):
+    right, wrong = falling(6, horner=horner), falling(6, alike=True, horner=horner)
+    assert longest(right) > 6 and (horner or longest(falling(2)) < longest(right) < 24)
+    assert verdict(right, right) == "PROVED"
+    assert verdict(right, wrong) != "PROVED"
+
+
 def squared(times, factor):
     """h + factor * (m m .. m) h, where m is strictly triangular, squared so many times."""
     text, rows = chain("triangle", 1, factor), "m"
@@ -190,3 +224,54 @@ def test_squares_of_relations_join_twice_as_many(times):
     assert longest(squared(times, 2)) > 1 << times
     assert verdict(squared(times, 2), squared(times, 2)) == "PROVED"
     assert verdict(squared(times, 2), squared(times, 3)) == "REFUTED"
+
+
+def symmetric(degree, alike=False):
+    """The rows, times one more than the sum of all products of so many different ones of other numbers."""
+    lines = ["x input [512, 4]", "v input [512]", "w weight [4]", "q activation []"]
+    steps = []
+    for k in range(1, degree + 1):
+        lines += [f"v{k} activation [512]", f"p{k} activation []", f"e{k} activation []"]
+        steps += [f"v{k} = {'aten.clone(v)' if k == 1 else f'mul(v{k - 1}, v)'}", f"p{k} = aten.sum(v{k})"]
+        last = f"p{k}"
+        for i in range(1, k):
+            lines += [f"m{k}_{i} activation []", f"d{k}_{i} activation []"]
+            steps += [f"m{k}_{i} = mul(e{i}, p{k - i})", f"d{k}_{i} = sub(m{k}_{i}, {last})"]
+            last = f"d{k}_{i}"
+        steps.append(f"e{k} = aten.div.Scalar({last}) other={k}.0")
+    lines += ["y activation [512, 4]", "z activation [512, 4]", "o activation [512, 4]"]
+    steps += ["y = aten.zeros_like(x)" if alike else f"y = aten.mul.Tensor(x, e{degree})", "z = add(x, y)"]
+    return outline(*(line for line in lines if not line.startswith("q ")), *steps, "o = mul(z, w)", "output o")
+
+
+@pytest.mark.parametrize("degree", [2, 5])
+def test_sums_of_powers_are_independent_of_as_many_elements(degree):
+    right = symmetric(degree)
+    assert degree <= longest(right) < 12
+    assert verdict(right, right) == "PROVED"
+    assert verdict(right, symmetric(degree, alike=True)) != "PROVED"
+
+
+def ring(hops, alike=False):
+    """The rows, twice where an id comes back after so many lookups, and not after less."""
+    lines = ["n input int64 [5000]", "range n 0 4999", "t input int64 [64]", "range t 0 4999", "x input [64, 4]"]
+    lines += ["w weight [4]"]
+    steps, last = [], "t"
+    for k in range(1, hops + 1):
+        lines += [f"h{k} activation int64 [64]", f"c{k} activation bool [64]", f"a{k} activation bool [64]"]
+        compare = "eq" if k == hops else "ne"
+        steps += [f"h{k} = aten.index.Tensor(n, {last}) indices_count=1", f"c{k} = aten.{compare}.Tensor(h{k}, t)"]
+        steps += [f"a{k} = aten.clone(c{k})" if k == 1 else f"a{k} = aten.logical_and(a{k - 1}, c{k})"]
+        last = f"h{k}"
+    lines += ["u activation bool [64, 1]", "f activation [64, 1]", "y activation [64, 4]", "z activation [64, 4]"]
+    lines += ["o activation [64, 4]"]
+    steps += [f"u = aten.unsqueeze(a{hops}) dim=1", 'f = aten._to_copy(u) dtype="float32"']
+    steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "o = mul(z, w)"]
+    return outline(*lines, *steps, "output o")
+
+
+@pytest.mark.parametrize("hops", [2, 6])
+def test_lookups_of_ids_have_elements_of_their_own(hops):
+    assert hops < longest(ring(hops)) < 64
+    assert verdict(ring(hops), ring(hops)) == "PROVED"
+    assert verdict(ring(hops), ring(hops, alike=True)) != "PROVED"

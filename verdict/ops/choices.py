@@ -1,7 +1,7 @@
 """Operators that choose, element by element, between what they read and numbers: masks; and those that add."""
 
 from collections.abc import Mapping, Sequence, Set
-from math import isinf
+from math import isfinite, isinf
 from typing import Any
 
 from verdict.ops import FACTS, RULES
@@ -54,6 +54,12 @@ def added_at(op: str, attrs: Mapping[str, Any], arity: int) -> frozenset[int]:
     return frozenset({0} if FACTS.is_adding(op, arity, attrs) or FACTS.adds_products(op) else ())
 
 
+def exponent(op: str, attrs: Mapping[str, Any]) -> int:
+    """How often a node multiplies what it reads by itself, as whole powers do; once any other."""
+    power = attrs.get("exponent", 2 if named(op) == "square" else 1)
+    return max(1, int(power)) if isinstance(power, int | float) and isfinite(power) else 1
+
+
 def multiplies_along(op: str) -> bool:
     """Whether a node multiplies the elements of an axis."""
     return named(op) in PRODUCTS
@@ -87,6 +93,13 @@ def tells_equal(op: str, attrs: Mapping[str, Any]) -> bool:
 def orders(op: str, attrs: Mapping[str, Any]) -> bool:
     """Whether a node tells which of two is greater."""
     return _word(op, attrs) in ("ge", "gt", "le", "lt")
+
+
+def is_settled(op: str, attrs: Mapping[str, Any], place: int) -> bool:
+    """Whether a node that tells which of two is greater says the same of all that is not negative, at a position, and
+    zero.
+    """
+    return _word(op, attrs) in (("ge", "lt") if place == 0 else ("le", "gt"))
 
 
 def _word(op: str, attrs: Mapping[str, Any]) -> str:

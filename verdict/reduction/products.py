@@ -1,43 +1,62 @@
 """Products of what is picked from axes, as of counts: none is zero only where each of them has an element of its own.
 
     load[e] = sum over t of [ids[t] = e];  load[0] * load[1] * .. * load[31]        32 tokens, at least
+    load[0] * (load[0] - 1) * .. * (load[0] - 5), which is zero of fewer than six    6 tokens, at least
 
-So as many elements are kept of an axis as different sums of few values along it are multiplied.
+So as many elements are kept of an axis as sums of few values along it are multiplied: polynomials of a degree that are
+equal for as many values are one. Of two factors that are data each, what both have is counted once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from math import prod
 
 from verdict.graph import ABSENT
 from verdict.ops import FACTS, Flow
-from verdict.ops.choices import added_at, multiplies_along
+from verdict.ops.choices import added_at, exponent, multiplies_along
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
-from verdict.reduction.states import FEW, IDS
+from verdict.reduction.states import FEW, IDS, State
 from verdict.reduction.visit import Axis, Visit
 
-Picked = Mapping[Axis, frozenset[int]]
-"""By axis the forms of different sums along it."""
+Picked = Mapping[Axis, Counter[int]]
+"""By axis the forms of sums along it, and how often each is a factor."""
+
+Join = Callable[[Counter[int], Counter[int]], Counter[int]]
+SUM: Join = Counter.__add__
+"""All factors of both, as of a product with a count."""
+EACH: Join = Counter.__or__
+"""Those of both once."""
+
+
+def _most(one: Counter[int], other: Counter[int]) -> Counter[int]:
+    """Those of the one that has the most, as of what is added up."""
+    return max(one, other, key=Counter.total)
 
 
 def keep_products(known: Coordinates, factors: Factors, visits: Iterable[Visit], scales: Scales) -> None:
     """Say how many elements of each axis are needed where sums along it are multiplied."""
     found: dict[int, Picked] = {}
     for visit in visits:
-        read = [found[source] for t in visit.node.inputs if t != ABSENT and (source := _source(known, t)) in found]
+        sources = [_source(known, tensor) for tensor in visit.node.inputs if tensor != ABSENT]
+        read = [found[source] for source in sources if source in found]
         summed = {Axis(factors.find(axis.variable), axis.size) for axis in _sums(known, visit)}
         if not (read or summed):
             continue
-        here = _joined(read, bool(added_at(visit.node.op, visit.attrs, len(visit.node.inputs))))
+        adds = bool(added_at(visit.node.op, visit.attrs, len(visit.node.inputs)))
+        data = sum(known.state(source) is State.DATA for source in sources)
+        here = _joined(read, _most if adds else EACH if data > 1 else SUM)
+        if not data:
+            here = _raised(here, exponent(visit.node.op, visit.attrs))
         for logical in visit.made.values():
-            one = frozenset((known.counts.form(logical),))
+            one = Counter((known.counts.form(logical),))
             parts = dict.fromkeys(here, one) if _takes_part(known, visit, logical) else here
-            found[logical] = _joined((parts, dict.fromkeys(summed, one)), False)
+            found[logical] = _joined((parts, dict.fromkeys(summed, one)), EACH)
         if multiplies_along(visit.node.op):
             known.keep_axes(here)
-    for axis, forms in _joined(found.values(), True).items():
-        scales.least(axis.variable, axis.size, len(forms) + 1)
+    for axis, forms in _joined(found.values(), _most).items():
+        scales.least(axis.variable, axis.size, min(forms.total() + 1, axis.size))
 
 
 def _takes_part(known: Coordinates, visit: Visit, logical: int) -> bool:
@@ -60,11 +79,14 @@ def _sums(known: Coordinates, visit: Visit) -> frozenset[Axis]:
     return visit.axes(visit.contracted(few or visit.read) - made)
 
 
-def _joined(each: Iterable[Picked], adds: bool) -> Picked:
-    """The sums that are multiplied where some are; of those that are added up (adds), the most of one of them."""
-    found: dict[Axis, frozenset[int]] = {}
+def _raised(here: Picked, power: int) -> Picked:
+    return {axis: Counter({form: often * power for form, often in forms.items()}) for axis, forms in here.items()}
+
+
+def _joined(each: Iterable[Picked], join: Join) -> Picked:
+    """The sums that are factors of what is made of several."""
+    found: dict[Axis, Counter[int]] = {}
     for one in each:
         for axis, forms in one.items():
-            before = found.get(axis, frozenset())
-            found[axis] = max(before, forms, key=len) if adds else before | forms
+            found[axis] = join(found[axis], forms) if axis in found else forms
     return found

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from verdict.graph import ABSENT
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
-from verdict.ops.choices import added_at, chooses, fills_neutral, lets_some_through, masks_at, orders
+from verdict.ops.choices import added_at, chooses, fills_neutral, is_settled, lets_some_through, masks_at, orders
 from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
@@ -164,14 +164,16 @@ def _visit(
 def _meant(known: Coordinates, factors: Factors, visit: Visit, sums: Sums, signs: Signs) -> frozenset[Axis]:
     """The axes along which something was added up that keep their sizes for the cases of a node. Where all of these are
     at zero, as of a root, what was added later alone matters; where it is told what is greater than zero, so do axes
-    along which elements are chosen: each sum may need one of its own.
+    along which elements are chosen: each sum may need one of its own. Of what is never negative it may be told already.
     """
     if FACTS.cases_at_zero(visit.node.op, visit.attrs):
         return sums.shifted
-    others = [known.state(logical) for logical in visit.read.values()]
-    with_zero = visit.attrs.get("other") == 0 if len(others) == 1 else State.ZERO in others
-    if not (with_zero and orders(visit.node.op, visit.attrs)):
+    op, attrs, read = visit.node.op, visit.attrs, {k: known.source(logical) for k, logical in visit.read.items()}
+    zeros = {place for place, logical in read.items() if known.state(logical) is State.ZERO}
+    if not ((attrs.get("other") == 0 if len(read) == 1 else zeros) and orders(op, attrs)):
         return sums.along
+    if any(is_settled(op, attrs, k) for k, logical in read.items() if k not in zeros and logical in signs.positive):
+        return NONE
     chosen = (axis for axis in sums.along if not signs.chosen.isdisjoint(factors.leaves(axis.variable)))
     return sums.shifted.union(chosen)
 

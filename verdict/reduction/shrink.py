@@ -14,12 +14,14 @@ from verdict.reduction.chains import chained, longest
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.crowds import crowded
 from verdict.reduction.factors import Factors
+from verdict.reduction.hops import keep_hops
 from verdict.reduction.offsets import moved
 from verdict.reduction.products import keep_products
 from verdict.reduction.scales import Scales
 from verdict.reduction.side import Side
 from verdict.reduction.stand_ins import stand_ins
 from verdict.reduction.states import COUNTS
+from verdict.reduction.sums import keep_sums
 from verdict.reduction.visit import Visit
 from verdict.semantics import Binding, Small
 from verdict.semantics.bind import partners, with_buffers
@@ -82,6 +84,8 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     two.constrain_shards(scales)
     for side, own in zip((one, two), visits, strict=True):
         keep_products(side.coordinates, factors, own, scales)
+        keep_sums(side.coordinates, factors, own, scales)
+        keep_hops(side.coordinates, factors, own, scales)
     _note_ways(tuple(zip((one, two), visits, strict=True)), scales)
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])

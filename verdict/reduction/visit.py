@@ -39,6 +39,11 @@ class Visit(NamedTuple):
         grads = len(self.node.inputs) - len(axes.inputs)
         return axes.outputs[position] if position < grads else axes.inputs[position - grads]
 
+    def made_dims(self, position: int) -> tuple[Dim, ...]:
+        """The dimensions of an output."""
+        axes = self.pattern.axes
+        return axes.inputs[position] if self.node.op.endswith(GRAD) else axes.outputs[position]
+
     def contracted(self, positions: Iterable[int]) -> frozenset[str]:
         """The atoms that are mixed along some of these inputs; none where elements are only put elsewhere."""
         if self.flow is Flow.MOVED:
