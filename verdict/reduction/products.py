@@ -4,7 +4,8 @@
     load[0] * (load[0] - 1) * .. * (load[0] - 5), which is zero of fewer than six    6 tokens, at least
 
 So as many elements are kept of an axis as sums of few values along it are multiplied: polynomials of a degree that are
-equal for as many values are one. Of two factors that are data each, what both have is counted once.
+equal for as many values are one. Of two factors that are data each, and of truth values, what both have is counted
+once.
 """
 
 from collections import Counter
@@ -17,11 +18,13 @@ from verdict.ops.choices import added_at, exponent, multiplies_along
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
-from verdict.reduction.states import FEW, IDS, State
+from verdict.reduction.states import COUNTS, FEW, IDS, State
 from verdict.reduction.visit import Axis, Visit
 
 Picked = Mapping[Axis, Counter[int]]
 """By axis the forms of sums along it, and how often each is a factor."""
+
+DATA = frozenset({State.DATA})
 
 Join = Callable[[Counter[int], Counter[int]], Counter[int]]
 SUM: Join = Counter.__add__
@@ -53,9 +56,12 @@ def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int,
     summed = {Axis(factors.find(axis.variable), axis.size) for axis in _sums(known, visit)}
     if not (read or summed):
         return
-    adds = bool(added_at(visit.node.op, visit.attrs, len(visit.node.inputs)))
     data = sum(known.state(source) is State.DATA for source in sources)
-    here = _joined(read, _most if adds else EACH if data > 1 else SUM)
+    if added_at(visit.node.op, visit.attrs, len(visit.node.inputs)):
+        here = _joined(read, _most)
+    else:
+        numbers = [found[source] for source in sources if source in found and known.state(source) in COUNTS | DATA]
+        here = _joined((_joined(numbers, EACH if data > 1 else SUM), *read), EACH)
     if not data:
         here = _raised(here, exponent(visit.node.op, visit.attrs))
     for logical in visit.made.values():
