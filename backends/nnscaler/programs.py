@@ -174,7 +174,7 @@ def _outer(cell: Record, inner: Record, side: str) -> list[Record]:
 def _require_made(inner: Record, due: Iterable[Share | None], made: Iterable[int | None]) -> None:
     """MalformedError where a template gives a tensor that it does not have."""
     for share, tensor in zip(due, made, strict=True):
-        if share is not None and tensor is None:
+        if share is not None and tensor is None and not share.weight:
             raise MalformedError(f"{inner[0]['name']} {inner[0]['_id']} gives {share.parent.name}, which it never has")
 
 

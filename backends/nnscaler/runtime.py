@@ -145,7 +145,7 @@ def _bucket_order(sequences: _Sequences) -> Iterator[Finding]:
     """A reducer lays its weights one behind the other, in the order in which its device's own segments use them first:
     all devices alike.
     """
-    laid: dict[int, tuple[int, list[Record]]] = {}
+    laid: dict[tuple[int, ...], tuple[int, list[Record]]] = {}
     for device, sequence in sequences.items():
         used = _used_first(sequence)
         for cell in sequence:
@@ -153,7 +153,7 @@ def _bucket_order(sequences: _Sequences) -> Iterator[Finding]:
             if type(inner) is not IRWeightReducer:
                 continue
             weights = sorted(inner[0]["_inputs"], key=lambda weight: used.get(_parent(weight), len(used)))
-            first, due = laid.setdefault(inner[0]["_id"], (device, weights))
+            first, due = laid.setdefault((inner[0]["_id"], *inner[0]["_device"]), (device, weights))
             pairs = zip(due, weights, strict=False)
             other = next(((one, two) for one, two in pairs if one[0]["_id"] != two[0]["_id"]), None)
             if other is not None:

@@ -6,7 +6,7 @@ So as many elements are kept of an axis as coordinates along it lie behind what 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from verdict.graph import ABSENT
 from verdict.reduction.coordinates import Coordinates
@@ -23,19 +23,21 @@ Named = frozenset[tuple[int, int]]
 NOTHING: Named = frozenset()
 
 
-def keep_hops(known: Coordinates, factors: Factors, visits: Iterable[Visit], scales: Scales) -> None:
+def keep_hops(known: Coordinates, factors: Factors, visits: Sequence[Visit], scales: Scales) -> None:
     """Say how many elements of each axis are needed for the ids that lookups make."""
     found: dict[int, Named] = {}
     axes: dict[int, Axis] = {}
-    for visit in visits:
-        sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
-        read = NOTHING.union(*(found.get(source, NOTHING) for source in sources))
-        for logical in visit.made.values():
-            own = _looked_up(known, visit, logical)
-            axes.update({factors.find(axis.variable): axis for axis in own.values()})
-            here = read.union((factors.find(axis.variable), known.counts.form(named)) for named, axis in own.items())
-            if here and known.state(logical) in IDS | FEW:
-                found[logical] = here | found.get(logical, NOTHING)
+    before = -1
+    while before != (before := len(found)):  # what is sent may be made behind where it arrives
+        for visit in visits:
+            sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
+            read = NOTHING.union(*(found.get(source, NOTHING) for source in sources))
+            for logical in visit.made.values():
+                own = _looked_up(known, visit, logical)
+                axes.update({factors.find(axis.variable): axis for axis in own.values()})
+                here = read.union((factors.find(axis.variable), known.counts.form(k)) for k, axis in own.items())
+                if here and known.state(logical) in IDS | FEW:
+                    found[logical] = here | found.get(logical, NOTHING)
     for each in found.values():
         for root, count in Counter(root for root, _ in each).items():
             scales.between(axes[root].variable, axes[root].size, count + MORE)

@@ -4,11 +4,12 @@
     load[0] * (load[0] - 1) * .. * (load[0] - 5), which is zero of fewer than six    6 tokens, at least
 
 So as many elements are kept of an axis as sums of few values along it are multiplied: polynomials of a degree that are
-equal for as many values are one. Of two factors that are data each, what both have is counted once.
+equal for as many values are one. Of two factors that are data each, and of truth values, what both have is counted
+once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 
 from verdict.graph import ABSENT
@@ -17,11 +18,13 @@ from verdict.ops.choices import added_at, exponent, multiplies_along
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
 from verdict.reduction.scales import Scales
-from verdict.reduction.states import FEW, IDS, State
+from verdict.reduction.states import COUNTS, FEW, IDS, State
 from verdict.reduction.visit import Axis, Visit
 
 Picked = Mapping[Axis, Counter[int]]
 """By axis the forms of sums along it, and how often each is a factor."""
+
+DATA = frozenset({State.DATA})
 
 Join = Callable[[Counter[int], Counter[int]], Counter[int]]
 SUM: Join = Counter.__add__
@@ -35,28 +38,38 @@ def _most(one: Counter[int], other: Counter[int]) -> Counter[int]:
     return max(one, other, key=Counter.total)
 
 
-def keep_products(known: Coordinates, factors: Factors, visits: Iterable[Visit], scales: Scales) -> None:
+def keep_products(known: Coordinates, factors: Factors, visits: Sequence[Visit], scales: Scales) -> None:
     """Say how many elements of each axis are needed where sums along it are multiplied."""
     found: dict[int, Picked] = {}
-    for visit in visits:
-        sources = [_source(known, tensor) for tensor in visit.node.inputs if tensor != ABSENT]
-        read = [found[source] for source in sources if source in found]
-        summed = {Axis(factors.find(axis.variable), axis.size) for axis in _sums(known, visit)}
-        if not (read or summed):
-            continue
-        adds = bool(added_at(visit.node.op, visit.attrs, len(visit.node.inputs)))
-        data = sum(known.state(source) is State.DATA for source in sources)
-        here = _joined(read, _most if adds else EACH if data > 1 else SUM)
-        if not data:
-            here = _raised(here, exponent(visit.node.op, visit.attrs))
-        for logical in visit.made.values():
-            one = Counter((known.counts.form(logical),))
-            parts = dict.fromkeys(here, one) if _takes_part(known, visit, logical) else here
-            found[logical] = _joined((parts, dict.fromkeys(summed, one)), EACH)
-        if multiplies_along(visit.node.op):
-            known.keep_axes(here)
+    before = -1
+    while before != (before := len(found)):  # what is sent may be made behind where it arrives
+        for visit in visits:
+            _follow(known, factors, visit, found)
     for axis, forms in _joined(found.values(), _most).items():
         scales.least(axis.variable, axis.size, min(forms.total() + 1, axis.size))
+
+
+def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int, Picked]) -> None:
+    """Note the sums that are factors of what a node makes."""
+    sources = [_source(known, tensor) for tensor in visit.node.inputs if tensor != ABSENT]
+    read = [found[source] for source in sources if source in found]
+    summed = {Axis(factors.find(axis.variable), axis.size) for axis in _sums(known, visit)}
+    if not (read or summed):
+        return
+    data = sum(known.state(source) is State.DATA for source in sources)
+    if added_at(visit.node.op, visit.attrs, len(visit.node.inputs)):
+        here = _joined(read, _most)
+    else:
+        numbers = [found[source] for source in sources if source in found and known.state(source) in COUNTS | DATA]
+        here = _joined((_joined(numbers, EACH if data > 1 else SUM), *read), EACH)
+    if not data:
+        here = _raised(here, exponent(visit.node.op, visit.attrs))
+    for logical in visit.made.values():
+        one = Counter((known.counts.form(logical),))
+        parts = dict.fromkeys(here, one) if _takes_part(known, visit, logical) else here
+        found[logical] = _joined((parts, dict.fromkeys(summed, one)), EACH)
+    if multiplies_along(visit.node.op):
+        known.keep_axes(here)
 
 
 def _takes_part(known: Coordinates, visit: Visit, logical: int) -> bool:

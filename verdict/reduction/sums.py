@@ -6,7 +6,7 @@ So as many elements are kept of an axis as different sums along it are multiplie
 and one more for what else is added. Where the axis is there again, its elements tell: x - mean(x).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from math import prod
 
@@ -24,27 +24,36 @@ Parts = frozenset[frozenset[int]]
 """The forms of sums, those together that were multiplied by each other, or added to such a product."""
 
 
-def keep_sums(known: Coordinates, factors: Factors, visits: Iterable[Visit], scales: Scales) -> None:
+def keep_sums(known: Coordinates, factors: Factors, visits: Sequence[Visit], scales: Scales) -> None:
     """Say how many elements of each axis are needed for what is made of sums along it."""
     found: dict[int, Mapping[Axis, Parts]] = {}
-    for visit in visits:
-        sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
-        read = [found[source] for source in sources if source in found]
-        op = visit.node.op
-        join = _added if op in COMMUNICATION or added_at(op, visit.attrs, len(sources)) else _multiplied
-        for position, logical in visit.made.items():
-            own = _named(visit.made_dims(position))
-            kept = _axes(factors, visit, own)
-            new = dict.fromkeys(
-                _axes(factors, visit, _summed(known, visit, logical) - own),
-                frozenset([frozenset([known.counts.form(logical)])]),
-            )
-            axes = {axis for parts in read for axis in parts} - new.keys() - kept
-            here = {axis: reduce(join, [parts[axis] for parts in read if axis in parts]) for axis in axes}
+    before = -1
+    while before != (before := len(found)):  # what is sent may be made behind where it arrives
+        for visit in visits:
+            _follow(known, factors, visit, found)
+    for each in found.values():
+        for axis, parts in each.items():
+            needed = max(map(len, parts)) + (len(parts) > 1)
+            scales.least(axis.variable, axis.size, min(needed, axis.size))
+
+
+def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int, Mapping[Axis, Parts]]) -> None:
+    """Note of which sums along axes that it does not have a node makes something."""
+    op = visit.node.op
+    sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
+    read = [found[source] for source in sources if source in found]
+    join = _added if op in COMMUNICATION or added_at(op, visit.attrs, len(sources)) else _multiplied
+    for position, logical in visit.made.items():
+        own = _named(visit.made_dims(position))
+        kept = _axes(factors, visit, own)
+        new = dict.fromkeys(
+            _axes(factors, visit, _summed(known, visit, logical) - own),
+            frozenset([frozenset([known.counts.form(logical)])]),
+        )
+        axes = {axis for parts in read for axis in parts} - new.keys() - kept
+        here = {axis: reduce(join, [parts[axis] for parts in read if axis in parts]) for axis in axes}
+        if here or new:
             found[logical] = {**here, **new}
-            for axis, parts in here.items():
-                needed = max(map(len, parts)) + (len(parts) > 1)
-                scales.least(axis.variable, axis.size, min(needed, axis.size))
 
 
 def _summed(known: Coordinates, visit: Visit, made: int) -> frozenset[str]:
