@@ -112,7 +112,8 @@ class Recording:
         key = (tuple(map(repr, values)), shape, dtype)
         if key not in self._constants:
             attrs = {"shape": shape, "values": values, "dtype": dtype}
-            self._constants[key] = self.tape.emit(CONSTANT, (), (Value(shape, dtype),), attrs, "constant")[0]
+            name = "constant" if shape else f"constant {values[0]}"
+            self._constants[key] = self.tape.emit(CONSTANT, (), (Value(shape, dtype),), attrs, name)[0]
             if shape == ():
                 self._scalars[self._constants[key]] = values[0]
         return Made(self._constants[key], shape, dtype)

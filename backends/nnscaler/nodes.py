@@ -139,12 +139,13 @@ class Writer:
         }
 
     def _reducer(self, line: Line, cell: Record) -> None:
-        """One all-reduce for each weight, on what its accumulator holds; ABSENT if that is nothing."""
+        """One all-reduce for each weight, on what its accumulator holds; ABSENT if that is nothing. A weight that is
+        listed twice is reduced once (nnscaler/runtime/adapter/reducer.py, add_param).
+        """
         fields = state(cell, IRWeightReducer)
         device, tensors = line.device, line.device.tensors
         ranks = integers(fields["_device"], "the devices of a reducer")
-        for record in fields["_inputs"]:
-            share = line.share(record)
+        for share, record in {line.share(record): record for record in fields["_inputs"]}.items():
             weight, gradient = line.read(share), tensors.gradient(record)
             if not tensors.is_weight(weight) or gradient is None:
                 raise MalformedError(f"a reducer of {share.parent.name}, which is no trainable weight")

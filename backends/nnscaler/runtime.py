@@ -152,7 +152,8 @@ def _bucket_order(sequences: _Sequences) -> Iterator[Finding]:
             inner = template(cell)
             if type(inner) is not IRWeightReducer:
                 continue
-            weights = sorted(inner[0]["_inputs"], key=lambda weight: used.get(_parent(weight), len(used)))
+            listed = {weight[0]["_id"]: weight for weight in inner[0]["_inputs"]}
+            weights = sorted(listed.values(), key=lambda weight: used.get(_parent(weight), len(used)))
             first, due = laid.setdefault((inner[0]["_id"], *inner[0]["_device"]), (device, weights))
             pairs = zip(due, weights, strict=False)
             other = next(((one, two) for one, two in pairs if one[0]["_id"] != two[0]["_id"]), None)

@@ -1,12 +1,13 @@
 """Traces of all ranks -> one Plan. Every rank is a plan device; there are no replicas and no microbatches."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.backends.torch.fitted import fitted
 from verdict.backends.torch.meetings import disagreements
-from verdict.backends.torch.trace import COMMUNICATION, KEPT, SUFFIXES, TALKS, UNMODELLED, Bound, Trace, Value
+from verdict.backends.torch.trace import COMMUNICATION, KEPT, SUFFIXES, TALKS, UNMODELLED, Bound, Step, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import (
     ABSENT,
@@ -132,7 +133,8 @@ class _Draft:
         self.logicals: list[Logical] = []
         self.tensors: list[Tensor] = []
         self._named: dict[tuple[str, str], int] = {}
-        self._made: dict[tuple[str, Value], int] = {}
+        self._made: dict[tuple[str, str, int, Value], int] = {}
+        self._names: set[str] = set()
         self._attrs: dict[str, Attrs] = {}
 
     def named(self, name: str, kind: str, bound: Bound, dtype: str) -> int:
@@ -147,11 +149,16 @@ class _Draft:
             raise UsageError(f"{self.source}, {name}", problem, "correct its spec in Program.specs")
         return self._tensor(number, bound.region, bound.part)
 
-    def made(self, name: str, value: Value) -> int:
-        """What a node makes: whole in itself, and what of it others hold is not said."""
-        number = self._made.get((name, value))
+    def made(self, name: str, step: Step, place: int, value: Value) -> int:
+        """What a node makes: whole in itself, and what of it others hold is not said. It is what another rank's node
+        makes of the same operator and source, at the same place among those. name: of it where it is the first.
+        """
+        key = step.op, step.name, place, value
+        number = self._made.get(key)
         if number is None:
-            number = self._made[name, value] = len(self.logicals)
+            number = self._made[key] = len(self.logicals)
+            name = name if name not in self._names else f"{name}.{number}"
+            self._names.add(name)
             self.logicals.append(Logical(name, value.shape, value.dtype, ACTIVATION))
         return self._tensor(number, whole(value.shape), (0, 1))
 
@@ -180,6 +187,7 @@ class _Rank:
         self._tensors: dict[int, int] = {ABSENT: ABSENT}
         self._weights: dict[str, int] = {}
         self._count = 0
+        self._places: Counter[tuple[str, str]] = Counter()
         self.segment = Segment("step", trace.rank, ())
         self.losses: list[Held] = []
         self.gradients: list[Held] = []
@@ -201,7 +209,7 @@ class _Rank:
         nodes = [Node("dataloader", (), loaded, (), "the rank's share of the data")] if loaded else []
         for step in trace.steps:
             inputs = tuple(self._tensors[value] for value in step.inputs)
-            outputs = tuple(self._output(step.op, value, ends) for value in step.outputs)
+            outputs = tuple(self._output(step, value, ends) for value in step.outputs)
             nodes.append(Node(step.op, inputs, outputs, draft.attrs(step.attrs), step.name))
         for end in copies:
             tensor = self._declared(end)
@@ -224,15 +232,17 @@ class _Rank:
                 ends[bound.value] = end
         return ends, copies
 
-    def _output(self, op: str, value: int, ends: dict[int, _End]) -> int:
+    def _output(self, step: Step, value: int, ends: dict[int, _End]) -> int:
         if value == ABSENT:
             return ABSENT
         self._count += 1
+        self._places[step.op, step.name] += 1
         if value in ends:
             self._tensors[value] = self._declared(ends[value])
         else:
-            short = op.split(".")[1] if "." in op else op
-            self._tensors[value] = self._draft.made(f"{short}_{self._count}", self._trace.values[value])
+            short = step.op.split(".")[1] if "." in step.op else step.op
+            name, place = f"{short}_{self._count}", self._places[step.op, step.name]
+            self._tensors[value] = self._draft.made(name, step, place, self._trace.values[value])
         return self._tensors[value]
 
     def _declared(self, end: _End) -> int:

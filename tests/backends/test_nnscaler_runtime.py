@@ -10,7 +10,14 @@ from tests.builders import FAST
 from verdict.backends.content import Content
 from verdict.backends.nnscaler import load, unpickle
 from verdict.backends.nnscaler.microbatches import template
-from verdict.backends.nnscaler.records import IRAdapter, IRDataOperation, IRDimops, IRSegment, IRSubTensor
+from verdict.backends.nnscaler.records import (
+    IRAdapter,
+    IRDataOperation,
+    IRDimops,
+    IRSegment,
+    IRSubTensor,
+    IRWeightReducer,
+)
 from verdict.backends.text import canonical, read, write
 from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError
@@ -224,6 +231,16 @@ def test_weights_of_a_reducer_lie_in_the_order_of_their_first_use():
     name = "policies/llama3_flex_dp2_pp2_tp2_nm2_gbs16_ly4_h8_hi256_sq128"
     assert plan_of(name).faults == ()
     assert {fault.code for fault in plan_of(name, weights_in_another_order).faults} == {"wrong-order"}
+
+
+def test_a_weight_that_a_reducer_lists_twice_is_reduced_once():
+    def listed_twice(module, plan):
+        for device in range(4):
+            for place in cells(plan, device, IRWeightReducer):
+                weights = template(plan["_seq"][device][place])[0]["_inputs"]
+                weights.append(weights[0])
+
+    assert answer(MLP, listed_twice).verdict.name == "PROVED"
 
 
 def test_backward_passes_take_what_the_oldest_forward_pass_kept():
