@@ -6,7 +6,7 @@ Numbers that are drawn reach few of these conditions, and are switched off here.
 import pytest
 
 from tests.reduction.test_chains import chain
-from tests.reduction.test_parts import longest, outline
+from tests.reduction.test_parts import longest, outline, reduced
 from tests.values.outline import verdict
 
 pytestmark = pytest.mark.usefixtures("no_numbers")
@@ -268,6 +268,31 @@ def ring(hops, alike=False):
     steps += [f"u = aten.unsqueeze(a{hops}) dim=1", 'f = aten._to_copy(u) dtype="float32"']
     steps += ["y = aten.zeros_like(x)" if alike else "y = aten.mul.Tensor(x, f)", "z = add(x, y)", "o = mul(z, w)"]
     return outline(*lines, *steps, "output o")
+
+
+def gathered(stacked):
+    """The rows times the product of five sums along one axis: parts of one tensor, or each summed alone."""
+    lines, steps = ["x input [512, 4]", "v input [512, 5]", "w weight [4]"], []
+    if stacked:
+        lines.append("s activation [5]")
+        steps.append("s = aten.sum.dim_IntList(v) dim=(0,)")
+    for k in range(5):
+        lines += [f"p{k} activation []", f"q{k} activation []"]
+        if not stacked:
+            lines.append(f"v{k} activation [512]")
+            steps += [f"v{k} = aten.select.int(v) dim=1 index={k}", f"p{k} = aten.sum(v{k})"]
+        else:
+            steps.append(f"p{k} = aten.select.int(s) dim=0 index={k}")
+        steps.append(f"q{k} = aten.clone(p{k})" if k == 0 else f"q{k} = mul(q{k - 1}, p{k})")
+    lines += ["y activation [512, 4]", "z activation [512, 4]"]
+    return outline(*lines, *steps, "y = mul(x, q4)", "z = mul(y, w)", "output z")
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_sums_that_are_taken_from_one_tensor_are_different_ones(stacked):
+    rows, _ = reduced(gathered(stacked)).small[0].logicals[1]
+    assert 5 <= rows < 12
+    assert verdict(gathered(stacked), gathered(stacked)) == "PROVED"
 
 
 @pytest.mark.parametrize("hops", [2, 6])

@@ -38,6 +38,13 @@ def _most(one: Counter[int], other: Counter[int]) -> Counter[int]:
     return max(one, other, key=Counter.total)
 
 
+def takes_part(known: Coordinates, visit: Visit, logical: int) -> bool:
+    """Whether a node takes some of the elements of what it reads: those of another part are another sum."""
+    shapes = known.plan.logicals
+    most = max((prod(shapes[read].shape) for read in visit.read.values()), default=0)
+    return visit.flow is Flow.MOVED and prod(shapes[logical].shape) < most
+
+
 def keep_products(known: Coordinates, factors: Factors, visits: Sequence[Visit], scales: Scales) -> None:
     """Say how many elements of each axis are needed where sums along it are multiplied."""
     found: dict[int, Picked] = {}
@@ -66,17 +73,10 @@ def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int,
         here = _raised(here, exponent(visit.node.op, visit.attrs))
     for logical in visit.made.values():
         one = Counter((known.counts.form(logical),))
-        parts = dict.fromkeys(here, one) if _takes_part(known, visit, logical) else here
+        parts = dict.fromkeys(here, one) if takes_part(known, visit, logical) else here
         found[logical] = _joined((parts, dict.fromkeys(summed, one)), EACH)
     if multiplies_along(visit.node.op):
         known.keep_axes(here)
-
-
-def _takes_part(known: Coordinates, visit: Visit, logical: int) -> bool:
-    """Whether a node takes some of the elements of what it reads: those of another part are another sum."""
-    shapes = known.plan.logicals
-    most = max((prod(shapes[read].shape) for read in visit.read.values()), default=0)
-    return visit.flow is Flow.MOVED and prod(shapes[logical].shape) < most
 
 
 def _source(known: Coordinates, tensor: int) -> int:

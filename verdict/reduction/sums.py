@@ -16,6 +16,7 @@ from verdict.ops import FACTS, Dim
 from verdict.ops.choices import added_at
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
+from verdict.reduction.products import takes_part
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import State
 from verdict.reduction.visit import Axis, Visit
@@ -46,12 +47,12 @@ def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int,
     for position, logical in visit.made.items():
         own = _named(visit.made_dims(position))
         kept = _axes(factors, visit, own)
-        new = dict.fromkeys(
-            _axes(factors, visit, _summed(known, visit, logical) - own),
-            frozenset([frozenset([known.counts.form(logical)])]),
-        )
+        one = frozenset([frozenset([known.counts.form(logical)])])
+        new = dict.fromkeys(_axes(factors, visit, _summed(known, visit, logical) - own), one)
         axes = {axis for parts in read for axis in parts} - new.keys() - kept
         here = {axis: reduce(join, [parts[axis] for parts in read if axis in parts]) for axis in axes}
+        if takes_part(known, visit, logical):
+            here = dict.fromkeys(here, one)
         if here or new:
             found[logical] = {**here, **new}
 
