@@ -2,10 +2,10 @@
 backward passes are given and in which order they find what their forward passes kept, in which order weights lie in the
 buckets of a reducer. What does not fit is a fault of the plan.
 
-Sources: https://github.com/microsoft/nnscaler, nnscaler/codegen/module/module.py (get_comm_groups, scale),
-nnscaler/codegen/schedule/schedule.py (the step and what it returns), nnscaler/codegen/emit.py
-(get_backward_callsite_io_tensors), nnscaler/runtime/device.py (get_group), nnscaler/runtime/executor.py
-(Executor.backward), nnscaler/codegen/module/module.py (init_reducer, as of version 0.4).
+Sources: https://github.com/microsoft/nnscaler, nnscaler/codegen/module/module.py (get_comm_groups, scale,
+init_reducer as of version 0.4), nnscaler/codegen/schedule/schedule.py (the step and what it returns),
+nnscaler/codegen/emit.py (get_backward_callsite_io_tensors), nnscaler/runtime/device.py (get_group),
+nnscaler/runtime/executor.py (Executor.backward).
 """
 
 from collections import defaultdict

@@ -150,8 +150,8 @@ class _Draft:
         return self._tensor(number, bound.region, bound.part)
 
     def made(self, name: str, step: Step, place: int, value: Value) -> int:
-        """What a node makes: whole in itself, and what of it others hold is not said. It is what another rank's node
-        makes of the same operator and source, at the same place among those. name: of it where it is the first.
+        """What a node makes: whole in itself, and what of it others hold is not said. It is one with what another
+        rank's node of the same operator and source makes, at the same place among those. name: where it is the first.
         """
         key = step.op, step.name, place, value
         number = self._made.get(key)

@@ -103,5 +103,5 @@ def build_single():
 
 
 def build_wrong_heads():
-    """Keys and values go to the heads of other groups: REFUTED with --devices 4."""
+    """Keys and values go to the heads of other groups: REFUTED, with --devices 4, too."""
     return program(tiled)

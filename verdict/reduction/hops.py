@@ -8,9 +8,9 @@ So as many elements are kept of an axis as coordinates along it lie behind what 
 from collections import Counter
 from collections.abc import Sequence
 
-from verdict.graph import ABSENT
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
+from verdict.reduction.products import sources_of
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import FEW, IDS
 from verdict.reduction.visit import Axis, Visit
@@ -30,8 +30,7 @@ def keep_hops(known: Coordinates, factors: Factors, visits: Sequence[Visit], sca
     before = -1
     while before != (before := len(found)):  # what is sent may be made behind where it arrives
         for visit in visits:
-            sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
-            read = NOTHING.union(*(found.get(source, NOTHING) for source in sources))
+            read = NOTHING.union(*(found.get(source, NOTHING) for source in sources_of(known, visit)))
             for logical in visit.made.values():
                 own = _looked_up(known, visit, logical)
                 axes.update({factors.find(axis.variable): axis for axis in own.values()})

@@ -38,6 +38,11 @@ def _most(one: Counter[int], other: Counter[int]) -> Counter[int]:
     return max(one, other, key=Counter.total)
 
 
+def sources_of(known: Coordinates, visit: Visit) -> list[int]:
+    """The logical tensors that a node reads; of what arrives, the one that was sent."""
+    return [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
+
+
 def takes_part(known: Coordinates, visit: Visit, logical: int) -> bool:
     """Whether a node takes some of the elements of what it reads: those of another part are another sum."""
     shapes = known.plan.logicals
@@ -58,7 +63,7 @@ def keep_products(known: Coordinates, factors: Factors, visits: Sequence[Visit],
 
 def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int, Picked]) -> None:
     """Note the sums that are factors of what a node makes."""
-    sources = [_source(known, tensor) for tensor in visit.node.inputs if tensor != ABSENT]
+    sources = sources_of(known, visit)
     read = [found[source] for source in sources if source in found]
     summed = {Axis(factors.find(axis.variable), axis.size) for axis in _sums(known, visit)}
     if not (read or summed):
@@ -77,10 +82,6 @@ def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int,
         found[logical] = _joined((parts, dict.fromkeys(summed, one)), EACH)
     if multiplies_along(visit.node.op):
         known.keep_axes(here)
-
-
-def _source(known: Coordinates, tensor: int) -> int:
-    return known.source(known.logical(tensor))
 
 
 def _sums(known: Coordinates, visit: Visit) -> frozenset[Axis]:

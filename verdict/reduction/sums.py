@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from math import prod
 
-from verdict.graph import ABSENT
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Dim
 from verdict.ops.choices import added_at
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.factors import Factors
-from verdict.reduction.products import takes_part
+from verdict.reduction.products import sources_of, takes_part
 from verdict.reduction.scales import Scales
 from verdict.reduction.states import State
 from verdict.reduction.visit import Axis, Visit
@@ -40,10 +39,9 @@ def keep_sums(known: Coordinates, factors: Factors, visits: Sequence[Visit], sca
 
 def _follow(known: Coordinates, factors: Factors, visit: Visit, found: dict[int, Mapping[Axis, Parts]]) -> None:
     """Note of which sums along axes that it does not have a node makes something."""
-    op = visit.node.op
-    sources = [known.source(known.logical(tensor)) for tensor in visit.node.inputs if tensor != ABSENT]
-    read = [found[source] for source in sources if source in found]
-    join = _added if op in COMMUNICATION or added_at(op, visit.attrs, len(sources)) else _multiplied
+    op, arity = visit.node.op, len(visit.node.inputs)
+    read = [found[source] for source in sources_of(known, visit) if source in found]
+    join = _added if op in COMMUNICATION or added_at(op, visit.attrs, arity) else _multiplied
     for position, logical in visit.made.items():
         own = _named(visit.made_dims(position))
         kept = _axes(factors, visit, own)
