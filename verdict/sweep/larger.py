@@ -9,7 +9,7 @@ from typing import NamedTuple
 from verdict.comparison import Faulty
 from verdict.graph import ABSENT, Node, Plan, Shape
 from verdict.inputs import domains
-from verdict.reduction import Reduced, shrink
+from verdict.reduction import Reduced, shrink, sizes_in_constants
 from verdict.semantics import Binding, Small, full, itself, reading, signature
 from verdict.sweep.compare import Compared, Different
 from verdict.sweep.declared import undeclared
@@ -74,8 +74,9 @@ def _shapes(
     own = Reduced(single, parallel, binding, (full(single), full(parallel)))
     if _is_little(own, most):
         yield "full shapes", own
+    whole = frozenset(sizes_in_constants(single, parallel).values())
     for more in GROWTH:
-        reduced = shrink(single, parallel, binding, more)
+        reduced = shrink(single, parallel, binding, more, whole)
         if reduced.small[0].logicals != smallest.small[0].logicals and _is_little(reduced, most):
             yield f"reduced shapes of {more} elements more along each axis", reduced
 
