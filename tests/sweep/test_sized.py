@@ -5,6 +5,8 @@ import pytest
 from tests.reduction.test_parts import outline
 from tests.sweep.plans import OPTIONS
 from tests.values.outline import plans, report
+from verdict.concrete import AGREE, DIFFER
+from verdict.phases import numbers
 from verdict.reduction import sizes_in_constants
 from verdict.report import Verdict
 from verdict.sweep import sweep
@@ -57,3 +59,18 @@ def test_numbers_at_shapes_without_the_sizes_in_constants_refute_nothing(most):
     right, wrong = (plans(summed_first(), divided_first(size)) for size in (4096, 2048))
     assert not sweep(*right, OPTIONS, most_operations=most).is_refuted
     assert sweep(*wrong, OPTIONS, most_operations=most).is_refuted == (most > 10_000)
+
+
+RUNS = [(4096, 10**9, AGREE), (2048, 10**9, DIFFER), (2048, 10**4, None)]
+
+
+@pytest.mark.parametrize(("size", "most", "expected"), RUNS)
+def test_runs_that_refute_what_the_walk_doubts_have_the_sizes_in_constants(size, most, expected, monkeypatch):
+    monkeypatch.setattr(numbers, "MOST_FULL", 100)
+    pair = plans(summed_first(), divided_first(size))
+    small = numbers.run_on_numbers(*pair, 100)
+    assert numbers.is_reduced(small) and small.outcome == DIFFER
+    monkeypatch.setattr(numbers, "MOST_WORK", most)
+    monkeypatch.setattr(numbers, "FULL_WORK", 100)
+    found = numbers.at_full_shapes(*pair, small)
+    assert found == numbers.OF_SIZES if expected is None else found.outcome == expected

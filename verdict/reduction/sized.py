@@ -4,10 +4,9 @@ Constants keep their values where axes shrink. What such a one agrees with at fu
 does not agree with at others: a difference refutes there only if the axis has its size.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from decimal import Context, Decimal
-from functools import lru_cache
 from itertools import chain
 from math import copysign, isfinite
 from typing import Any
@@ -21,19 +20,22 @@ from verdict.semantics import Binding
 
 FEWEST = 3
 """Axes of fewer elements keep them."""
+DIGITS = 3
+"""A constant of fewer digits is soon a size times a number of one."""
 PRECISION = 12
 """To so many digits a constant is compared with what a size leaves of it: it may be rounded in floats."""
 
 
 def sizes_in_constants(single: Plan, parallel: Plan) -> Mapping[float, int]:
     """Of constants that one of the plans has and the other has not, without their signs, the size of a dimension of
-    either plan in them: that which one is, or is the inverse of, else the greatest of which a number of one digit is
-    left.
+    either plan in them. It leaves one, or another constant, or of one of DIGITS digits and more a number of one digit;
+    the greatest of sizes that do.
     """
     one, other = frozenset(_constants(single)), frozenset(_constants(parallel))
     shapes = {logical.shape for plan in (single, parallel) for logical in plan.logicals}
     sizes = sorted({size for shape in shapes for size in shape if size >= FEWEST}, reverse=True)
-    found = ((constant, _size_in(constant, sizes)) for constant in one ^ other)
+    known = {_rounded(constant) for constant in one | other}
+    found = ((constant, _size_in(constant, sizes, known)) for constant in one ^ other)
     return {constant: size for constant, size in found if size is not None}
 
 
@@ -78,7 +80,7 @@ def _with_constants(
 
 def _changed(constant: float, size: int, small: int) -> float:
     """A constant with another size in it."""
-    return constant * small / size if _digits(constant / size) == 1 else constant * size / small
+    return constant * size / small if _is_divided(constant) else constant * small / size
 
 
 def _replaced(plan: Plan, changed: Mapping[float, float]) -> Plan:
@@ -99,12 +101,18 @@ def _replaced(plan: Plan, changed: Mapping[float, float]) -> Plan:
     return replace(plan, segments=tuple(segments))
 
 
-def _size_in(constant: float, sizes: Sequence[int]) -> int | None:
+def _size_in(constant: float, sizes: Sequence[int], known: Set[Decimal]) -> int | None:
     """The size that a constant is made of; None where it is made of none."""
-    exact = (size for size in sizes if 1 in (constant * size, constant / size))
-    if _digits(constant) == 1:
-        return next(exact, None)
-    return next(chain(exact, (size for size in sizes if 1 in map(_digits, (constant * size, constant / size)))), None)
+    left = {size: _rounded(constant * size if _is_divided(constant) else constant / size) for size in sizes}
+    exact = (size for size in sizes if left[size] == 1)
+    beside = (size for size in sizes if left[size] in known)
+    simple = (size for size in sizes if _digits(left[size]) == 1)
+    return next(chain(exact, beside, simple if _digits(_rounded(constant)) >= DIGITS else ()), None)
+
+
+def _is_divided(constant: float) -> bool:
+    """Whether a size is in a constant as its divisor, if it is."""
+    return constant < 1
 
 
 def _constants(plan: Plan) -> Iterator[float]:
@@ -127,7 +135,11 @@ def _number(value: Any) -> float | None:
     return alone if told else None
 
 
-@lru_cache(maxsize=4096)
-def _digits(value: float) -> int:
-    """How many digits a number is written with, but for rounding."""
-    return len(Decimal(repr(value)).normalize(Context(prec=PRECISION)).as_tuple().digits)
+def _rounded(value: float) -> Decimal:
+    """A number but for rounding in floats."""
+    return Decimal(repr(value)).normalize(Context(prec=PRECISION))
+
+
+def _digits(value: Decimal) -> int:
+    """How many digits a number is written with."""
+    return len(value.as_tuple().digits)
