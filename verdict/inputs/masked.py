@@ -14,8 +14,24 @@ from verdict.ops.integers import ROUNDING
 from verdict.ops.names import NEGATIONS, named
 
 
+class _NoNumber:
+    """What stands in the place of a number, and cannot be computed with."""
+
+    __slots__ = ()
+
+    constant = None
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("it cannot be compared")
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError("it has no truth value")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Element:
+class Element(_NoNumber):
     """An integer that is given, without arithmetic: it only says where it stands.
 
     others: integers in whose place others are put, and these.
@@ -25,25 +41,15 @@ class Element:
     place: int
     others: tuple[tuple[int, int], ...] = ()
 
-    constant = None
-
     def opaque(self, name: str) -> "Element":
         """Itself, of what cuts off fractions."""
         if name not in ROUNDING:
             raise TypeError("an element has no functions")
         return self
 
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("an element cannot be compared")
 
-    __hash__ = object.__hash__
-
-    def __bool__(self) -> bool:
-        raise TypeError("an element has no truth value")
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
+@dataclass(frozen=True, slots=True, eq=False)
+class Told(_NoNumber):
     """Whether an element is a number, or, where it does not hold, is not."""
 
     element: Element

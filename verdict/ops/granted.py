@@ -114,14 +114,18 @@ def granted(
 
 
 def _counts(calls: Sequence[Called], rooted: Rooted) -> Iterator[Hashable]:
-    """How many truth values are true, and how many elements a loss counts, none of which has a weight."""
-    truths = set[Hashable]()
+    """How many truth values are true, and how many elements a loss counts, none of which has a weight. numbers: truth
+    values that were made integers, of which the opposites are no truth values.
+    """
+    truths, numbers = set[Hashable](), set[Hashable]()
     for call in calls:
         read, name = rooted(call.inputs), named(call.op)
-        hands_on = name in JOINING or _named(call) in WHOLE
-        if name in COMPARING or (hands_on and truths.issuperset(read)):
+        are_truths = bool(read) and truths.issuperset(read)
+        if name in COMPARING or (name in JOINING and are_truths and "other" not in call.attrs):
             truths.update(call.outputs)
-        elif _named(call) in SUMMING and truths.issuperset(read[:1]):
+        elif _named(call) in WHOLE and bool(read) and read[0] in truths | numbers:
+            (numbers if "dtype" in call.attrs or read[0] in numbers else truths).update(call.outputs)
+        elif _named(call) in SUMMING and bool(read) and read[0] in truths | numbers:
             yield from call.outputs
         elif _named(call) == "nll_loss_forward" and len(read) == UNWEIGHTED:
             yield from call.outputs[1:]

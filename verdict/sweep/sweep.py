@@ -143,6 +143,8 @@ def _at_two_shapes(
     Only what is one formula is proved: a long sum reaches beyond the bounds of a short one. Nothing is where numbers
     tell the plans apart at larger shapes.
     """
+    if larger.different and not larger.missing and larger.unsized:
+        return Swept(larger.compared[0].total, open=((parallel.source, f"{UNSIZED}: {made_of(larger.unsized)}"),))
     if larger.differs:
         steps, total = steps_of(parallel), larger.compared[0].total
         found = Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
@@ -151,7 +153,7 @@ def _at_two_shapes(
     options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, proofs, progress, proves), shapes=SMALLEST, larger=larger.at)
     constants = sizes_in_constants(single, parallel) if found.is_refuted else {}
-    sized = larger.at and constants
+    sized = larger.at and constants and not larger.unsized
     pair = shrunk_with_constants(single, parallel, binding, constants, (0, OTHER)) if sized else ()
     again = _swept(pair[0], options, proofs, progress, proves) if pair else found
     if not again.is_refuted and pair:
