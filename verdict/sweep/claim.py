@@ -48,11 +48,11 @@ def cone_of(traces: Traces, claim: Claim) -> Cone:
 def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
     """The cone with variables replaced that one side has and the other does not: all that are computed from other
     variables of the claim, else those of both sides that are computed from them, else the latest one. None where there
-    is none. What counts something, and is known not to be zero, is replaced last.
+    is none. What both sides count, and is known not to be zero, is replaced last.
     """
     unfolded = set(cone.single)
     left, right = leaves(traces, claim.left, unfolded), leaves(traces, claim.right, unfolded)
-    counting = {number for number, _ in traces.single.counts}
+    counting = {number for number, _ in traces.single.counts} & _owners(traces, np.intersect1d(left, right), unfolded)
     fresh = _next(traces, left, right, unfolded | counting) or _next(traces, left, right, unfolded)
     if not fresh:
         return None
