@@ -1,7 +1,16 @@
 """Concrete execution (the oracle): plans run on arrays of numbers and compared. It knows operators, and no proofs."""
 
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Row
-from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare, work_at, work_of
+from verdict.concrete.comparison import (
+    MOST_WORK,
+    Prepared,
+    compare,
+    compare_prepared,
+    has_sizes_in_constants,
+    prepare,
+    work_at,
+    work_of,
+)
 
 __all__ = [
     "AGREE",
@@ -16,6 +25,7 @@ __all__ = [
     "Row",
     "compare",
     "compare_prepared",
+    "has_sizes_in_constants",
     "prepare",
     "work_at",
     "work_of",

@@ -23,7 +23,7 @@ from verdict.graph import BUFFER, INPUT, WEIGHT, Plan, Shape, without_effects
 from verdict.inputs import USUAL, Domain, Scale, defined, domains, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.ops.shaken import MOST_SHAKEN, moved
-from verdict.reduction import shrink
+from verdict.reduction import shrink, sizes_in_constants
 from verdict.semantics import Binding, Small, at, bind, full, itself
 
 MOST_WORK = 2_000_000_000
@@ -43,6 +43,13 @@ class Prepared:
     bindings: tuple[Binding, Binding]
     small: tuple[Small, Small]
 
+    @property
+    def shapes(self) -> tuple[tuple[str, Shape, Shape], ...]:
+        """What is given by name, with its own shape and that at which it is given."""
+        plan, small = self.single, self.small[0]
+        given = sorted(itself(plan).logical)
+        return tuple((plan.logicals[k].name, plan.logicals[k].shape, small.logicals[k]) for k in given)
+
 
 def compare(single: Plan, parallel: Plan, seed: int = 0, exact: bool = False, most_work: int = MOST_WORK) -> Comparison:
     """Run both plans on the values of `seed` and compare what they declare. Whatever fails is in the result."""
@@ -51,11 +58,12 @@ def compare(single: Plan, parallel: Plan, seed: int = 0, exact: bool = False, mo
 
 
 def prepare(
-    single: Plan, parallel: Plan, most_work: int = MOST_WORK, full_work: int = FULL_WORK
+    single: Plan, parallel: Plan, most_work: int = MOST_WORK, full_work: int = FULL_WORK, sized: bool = False
 ) -> Prepared | Comparison:
     """Shrink both plans together where they are large; a Comparison where that already fails. Effects are left out.
 
-    full_work: up to so many elements that all nodes read and write they keep their shapes.
+    full_work: up to so many elements that all nodes read and write they keep their shapes. sized: whether axes keep
+    their sizes that are in constants of one plan alone.
     """
     single, parallel = without_effects(single), without_effects(parallel)
     try:
@@ -67,13 +75,19 @@ def prepare(
         binding = bind(single, parallel)
         small = (*sides, full(parallel))
         if work_of(single, small[0]) + work_of(parallel, small[1]) > full_work:
-            reduced = shrink(single, parallel, binding)
+            whole = frozenset(sizes_in_constants(single, parallel).values() if sized else ())
+            reduced = shrink(single, parallel, binding, whole=whole)
             single, parallel, binding, small, _ = reduced
             itself_bound = itself(single)
         _require_small(work_of(single, small[0]) + work_of(parallel, small[1]), most_work, parallel)
     except Faulty as error:
         return _failed(error.fault, error.fault.ours)
     return Prepared(single, parallel, (itself_bound, binding), small)
+
+
+def has_sizes_in_constants(single: Plan, parallel: Plan) -> bool:
+    """Whether numbers at reduced shapes may tell plans apart that agree at full ones."""
+    return bool(sizes_in_constants(single, parallel))
 
 
 def alone(plan: Plan, most_work: int = MOST_WORK) -> tuple[Plan, Small]:
@@ -106,7 +120,7 @@ def compare_prepared(
     near = marks(one, two)
     drawn = random_values(single, one, seed, exact, near, integers=integers, named=named, scale=scale)
     drawn = with_usual_rows(drawn, integers) if usual else drawn
-    shapes = _shapes(single, one)
+    shapes = prepared.shapes
     with np.errstate(all="ignore"):
         try:
             run = partial(execute, single, one, bindings[0], exact=exact)
@@ -205,11 +219,6 @@ def work_of(plan: Plan, small: Small) -> int:
 
 def _failed(fault: Fault, ours: bool) -> Comparison:
     return Comparison(CANNOT if ours else FAULT, (), (fault,))
-
-
-def _shapes(plan: Plan, small: Small) -> tuple[tuple[str, Shape, Shape], ...]:
-    given = itself(plan).logical
-    return tuple((plan.logicals[k].name, plan.logicals[k].shape, small.logicals[k]) for k in sorted(given))
 
 
 def smaller(single: Plan, parallel: Plan) -> tuple[Plan, Plan]:

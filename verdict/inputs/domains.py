@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, GIVEN, GRAD, Node, Plan, Shape
+from verdict.inputs.masked import Element, masked
 from verdict.ops import RULES, Array, OpRule
 from verdict.ops.domain import Integers, of_type
-from verdict.ops.integers import ROUNDING
 from verdict.semantics import Small, full, signature
 
 NOTHING = np.array(None)
@@ -56,31 +56,6 @@ class Domain:
     def is_usual(self) -> bool:
         """Whether no element may hold an integer that nobody says occurs."""
         return self.kinds == self.usual
-
-
-class _Element:
-    """An integer that is given, without arithmetic: it only says where it stands."""
-
-    __slots__ = ("logical", "place")
-
-    def __init__(self, logical: int, place: int) -> None:
-        self.logical, self.place = logical, place
-
-    constant = None
-
-    def opaque(self, name: str) -> "_Element":
-        """Itself, of what cuts off fractions."""
-        if name not in ROUNDING:
-            raise TypeError("an element has no functions")
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("an element cannot be compared")
-
-    __hash__ = object.__hash__
-
-    def __bool__(self) -> bool:
-        raise TypeError("an element has no truth value")
 
 
 @dataclass(slots=True)
@@ -119,12 +94,14 @@ class _Search:
         arrays = [self._array(tensor) for tensor in inputs]
         if [array.shape for array in arrays] != shapes:
             return
+        told = masked(node.op, attrs, arrays)
         try:
-            made = rule.forward(arrays, attrs)
+            made = rule.forward(arrays, attrs) if told is None else (told,)
         except UNFIT:
-            elements = (x for array in arrays for x in array.flat if isinstance(x, _Element))
+            made = ()
+        if told is not None or not made:
+            elements = (x for array in arrays for x in array.flat if isinstance(x, Element))
             self.computed |= {(x.logical, x.place) for x in elements}
-            return
         for tensor, array in zip(node.outputs, made, strict=False):
             if tensor != ABSENT:
                 self.values[tensor] = np.asarray(array, dtype=object)
@@ -176,7 +153,7 @@ class _Search:
         atoms = {atom.name: atom.size for atom in rule.axes(shapes, attrs).atoms} if rule.indices else {}
         first = attrs.get(rule.rows[0], 0) if rule.rows else 0
         for position, tensor in enumerate(inputs):
-            elements = [x for x in self.values.get(tensor, np.empty(0)).flat if isinstance(x, _Element)]
+            elements = [x for x in self.values.get(tensor, np.empty(0)).flat if isinstance(x, Element)]
             size = atoms.get(rule.indices.get(position, ""))
             for element in elements:
                 if size is not None:
@@ -185,14 +162,14 @@ class _Search:
                 if position in due:
                     self._looked_up(element, Integers(0, due[position].high))
                     own = self.known[element.logical]
-                    own[element.place] = _both(own[element.place], due[position])
+                    own[element.place] = _both(own[element.place], _with_others(due[position], element.others))
 
     def rows_of(self, logical: int, place: int) -> Integers | None:
         """The rows that an element names. One that is only left out names rows as the others of its tensor do."""
         key = logical, place
         return self.rows.get(key) or (None if key in self.computed else self.spans.get(logical))
 
-    def _looked_up(self, element: _Element, rows: Integers) -> None:
+    def _looked_up(self, element: Element, rows: Integers) -> None:
         """An element names one of these rows."""
         key = element.logical, element.place
         self.rows[key] = _spanned(self.rows.get(key, rows), rows)
@@ -209,6 +186,13 @@ def _spanned(one: Integers, other: Integers) -> Integers:
 @lru_cache(maxsize=4096)
 def _both(one: Integers, other: Integers) -> Integers:
     return one.both(other)
+
+
+@lru_cache(maxsize=4096)
+def _with_others(due: Integers, others: tuple[tuple[int, int], ...]) -> Integers:
+    """Some integers, and those in whose place one of these is put."""
+    beside = (number for number, put in others if due.holds(put) and not due.holds(number))
+    return due._replace(beside=tuple(sorted({*due.beside, *beside})))
 
 
 def domains(plan: Plan, small: Small) -> dict[int, Domain]:
@@ -280,7 +264,7 @@ def _elements(logical: int, shape: tuple[int, ...]) -> Array:
     shape = shape if _followed(shape) == prod(shape) else (1,)
     array = np.empty(shape, dtype=object)
     for place, index in enumerate(np.ndindex(shape)):
-        array[index] = _Element(logical, place)
+        array[index] = Element(logical, place)
     return array
 
 

@@ -98,8 +98,8 @@ def _divisions(table: Reference, calls: Sequence[Called], places: Mapping[int, i
     named = set(plan.granted)
     losses = [(base,) for held in plan.losses for base in table.values.get(held.tensor, ())]
     given = (((k,), base.logical) for k, base in enumerate(table.bases) if base.node < 0)
-    found = {places[place] for place in granted(calls, losses, between_of(plan, given))}
-    return found | {number for number, partner in enumerate(table.partners) if partner.node.name in named}
+    said = [place for place, number in places.items() if table.partners[number].node.name in named]
+    return {places[place] for place in granted(calls, losses, between_of(plan, given), said).divisions}
 
 
 def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:

@@ -16,6 +16,20 @@ FILLED = ("s", "fill_value", "value", "values")
 """Attributes that are the number with which everything is filled, or all of these numbers."""
 
 
+FACTORS = {
+    **dict.fromkeys(("mul", "div"), ("other",)),
+    **dict.fromkeys(("add", "sub"), ("alpha",)),
+    **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
+}
+"""Attributes that are a number by which a node multiplies, or divides, what it reads."""
+
+
+def factors_in(op: str) -> tuple[str, ...]:
+    """The attributes of a node that are a factor, or the number that it makes."""
+    name = named(op)
+    return FILLED if name in FILLS - CHOICES or name.endswith("constant") else FACTORS.get(name, ())
+
+
 def chooses(
     op: str, attrs: Mapping[str, Any], arity: int, free: Set[int], neutral: Set[int], fixed: Set[int]
 ) -> bool:  # fmt: skip

@@ -5,11 +5,11 @@ zero if all of the quotient goes, by operators that make no number of what is no
 `normed`); nor is it in other divisions.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from verdict.graph import ABSENT, GRAD, Plan
-from verdict.ops.names import name_of
+from verdict.ops.names import COMPARING, NEGATIONS, name_of, named
 from verdict.ops.normed import Between, norms
 from verdict.ops.signs import COUNTING, divides, pole
 from verdict.ops.types import FLOAT, kind
@@ -36,6 +36,13 @@ THROUGH = frozenset(
 OF_FIRST = frozenset({"div", "divide"})
 """Operators of which that holds for the first input: what is divided by infinity is zero."""
 
+SUMMING = frozenset({"sum", "reduce_add", "~sum"})
+"""Operators that add up what they read."""
+JOINING = NEGATIONS | {"and", "or", "bitwise_and", "bitwise_or", "logical_and", "logical_or"}
+"""Operators that make truth values of truth values."""
+UNWEIGHTED = 2
+"""How many inputs a counted loss has whose classes have no weights."""
+
 
 class Called(NamedTuple):
     """A node. inputs, outputs: what tells values apart, ABSENT ones among them. grads: how many inputs, the first ones,
@@ -54,13 +61,24 @@ def summed(values: Sequence[Hashable], total: Hashable) -> Called:
     return Called("add", {}, values, (total,), 0)
 
 
+class Granted(NamedTuple):
+    """divisions: the places of those that divide by zero nowhere. counts: the values that count something, and are then
+    not zero.
+    """
+
+    divisions: frozenset[int]
+    counts: frozenset[Hashable] = frozenset()
+
+
 Rooted = Callable[[Sequence[Hashable]], tuple[Hashable, ...]]
 
 
-def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Between | None) -> frozenset[int]:
-    """The places of the divisions among `calls`, which are in their order, whose divisors are zero nowhere where all
-    `losses` are finite numbers. between: the integers that are given, by value, which are between two numbers; None
-    where norms are not asked about.
+def granted(
+    calls: Sequence[Called], losses: Collection[Hashable], between: Between | None, said: Collection[int] = ()
+) -> Granted:
+    """The divisions among `calls`, which are in their order, whose divisors are zero nowhere where all `losses` are
+    finite numbers. between: the integers that are given, by value, which are between two numbers; None where norms are
+    not asked about. said: the places of divisions that are known to be such.
     """
     root: dict[Hashable, Hashable] = {}
     for call in calls:
@@ -72,6 +90,7 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Betw
         return tuple(root.get(value, value) for value in values)
 
     sure, needed = _needed(calls, losses, rooted)
+    sure += said
     divisors, forward = set[Hashable](), set[tuple[str, tuple[Hashable, ...]]]()
     squares = set[Hashable]()
     for place, square in norms(calls, needed, between) if between is not None else ():
@@ -91,7 +110,25 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Betw
             known = not divisors.isdisjoint(_divisor(call, inputs))
             if known or (call.op.removesuffix(GRAD), inputs[call.grads :]) in forward:
                 found.add(place)
-    return frozenset(found)
+    return Granted(frozenset(found), frozenset(_counts(calls, rooted)) & divisors)
+
+
+def _counts(calls: Sequence[Called], rooted: Rooted) -> Iterator[Hashable]:
+    """How many truth values are true, and how many elements a loss counts, none of which has a weight. numbers: truth
+    values that were made integers, of which the opposites are no truth values.
+    """
+    truths, numbers = set[Hashable](), set[Hashable]()
+    for call in calls:
+        read, name = rooted(call.inputs), named(call.op)
+        are_truths = bool(read) and truths.issuperset(read)
+        if name in COMPARING or (name in JOINING and are_truths and "other" not in call.attrs):
+            truths.update(call.outputs)
+        elif _named(call) in WHOLE and bool(read) and read[0] in truths | numbers:
+            (numbers if "dtype" in call.attrs or read[0] in numbers else truths).update(call.outputs)
+        elif _named(call) in SUMMING and bool(read) and read[0] in truths | numbers:
+            yield from call.outputs
+        elif _named(call) == "nll_loss_forward" and len(read) == UNWEIGHTED:
+            yield from call.outputs[1:]
 
 
 def assumed(single: Plan) -> tuple[Assumption, ...]:

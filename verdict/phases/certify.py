@@ -32,6 +32,7 @@ from verdict.phases.numbers import (
     DIFFERENT,
     DISTINCT,
     LOUD,
+    OF_SIZES,
     OPEN,
     QUIET,
     at_ends,
@@ -167,6 +168,8 @@ def _certified(
         full = at_full_shapes(*query.values, found) if found.outcome == DIFFER else found
         if not isinstance(full, str) and is_slight(full):
             told = SLIGHT
+        elif full == OF_SIZES:
+            told = OF_SIZES
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
     elif doubtful[0].code != MISFIT and any(_differences(query, (LOUD[0], QUIET), progress)):

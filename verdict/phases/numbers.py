@@ -7,6 +7,7 @@ from verdict.concrete import (
     Faulty,
     Prepared,
     compare_prepared,
+    has_sizes_in_constants,
     prepare,
     work_at,
     work_of,
@@ -57,6 +58,8 @@ DIFFERENT = 2.5e-7
 """Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
 DISTINCT = 1e-3
 """Of the greatest element, what is a difference for certain on numbers that were multiplied."""
+OF_SIZES = "they differ at reduced shapes, where constants do not stand for sizes, and full ones are too much"
+"""What is said of large plans where one has constants that are made of sizes."""
 AGREED = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"
 
 
@@ -130,13 +133,19 @@ def _chooses(plan: Plan) -> bool:
 def at_full_shapes(
     single: Plan, parallel: Plan, found: Comparison, scale: Scale = USUAL, few: int = FEW
 ) -> Comparison | str:
-    """What a run at full shapes says where reduced ones differ, as far as it is not too much. few: of `run_on_numbers`.
+    """What a run at full shapes says where reduced ones differ, as far as it is not too much; else one at which axes
+    have the sizes in constants, or OF_SIZES where that is too much, too. few: of `run_on_numbers`.
 
     A mean over tokens is one over fewer of them at reduced shapes, where a constant that stands for their number stays.
     """
-    if not is_reduced(found) or work_at(without_effects(single)) + work_at(without_effects(parallel)) > MOST_FULL:
+    if not is_reduced(found):
         return found
-    return run_on_numbers(single, parallel, MOST_FULL, scale=scale, few=few)
+    if work_at(without_effects(single)) + work_at(without_effects(parallel)) <= MOST_FULL:
+        return run_on_numbers(single, parallel, MOST_FULL, scale=scale, few=few)
+    if not has_sizes_in_constants(single, parallel):
+        return found
+    prepared = prepare(single, parallel, MOST_WORK, FULL_WORK, sized=True)
+    return OF_SIZES if isinstance(prepared, Comparison) else _compared(prepared, True, uncounted, scale, few)
 
 
 def difference_at_own_shapes(single: Plan, parallel: Plan) -> Comparison | None:

@@ -1,7 +1,7 @@
 """From what the steps of a run found to the parts of its report."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from verdict.graph import ACCUMULATOR, ACTIVATION, BUFFER, GRAD, GRADIENT, INPUT, WEIGHT, Plan
@@ -38,6 +38,9 @@ REDUCTION = Assumption(
     "what holds at two choices of small shapes with the same pattern of cuts, and on numbers at larger ones, holds at "
     "full shapes (docs/soundness.md)",
 )
+
+
+SIZED = "constants-of-sizes"
 
 
 def side_of(plan: Plan) -> Side:
@@ -177,6 +180,13 @@ def swept_of(swept: Swept) -> Sweep:
     )
 
 
+def sized_in(swept: Iterable[Swept]) -> tuple[Assumption, ...]:
+    """That constants which are made of sizes shrink with these, where a proof rests on that."""
+    constants = dict.fromkeys(each.sized for each in swept if each.constants)
+    text = f"constants that are made of the sizes of axes shrink, or grow, with these: {', '.join(constants)}"
+    return (Assumption(SIZED, text),) if constants else ()
+
+
 def with_islands(report: Report, found: Decided) -> Report:
     """A report that rests on cut points, with what the sweep proved between them, if there are any."""
     if not found.islands:
@@ -197,7 +207,8 @@ def with_islands(report: Report, found: Decided) -> Report:
     )
     ops = sorted({node.op.removesuffix(GRAD) for island in found.islands for node in island.nodes})
     rules = (assumption for op in ops if op in RULES for assumption in RULES[op].assumptions)
-    assumptions = tuple(dict.fromkeys((*report.assumptions, *rules, *assumed(found.walk.reference.plan))))
+    given = assumed(found.walk.reference.plan)
+    assumptions = tuple(dict.fromkeys((*report.assumptions, *rules, *given, *sized_in(found.swept))))
     evidence = Evidence(report.evidence.outputs, "walk, sweep between its cut points")
     return replace(report, swept=told, evidence=evidence, assumptions=assumptions)
 
@@ -238,7 +249,7 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
     own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW, NUMBERS)}
-    return frozenset(own | {COMPUTED, INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
+    return frozenset(own | {COMPUTED, SIZED, INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
 
 
 def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:

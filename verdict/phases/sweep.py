@@ -17,7 +17,7 @@ from verdict.phases.between import between_cut_points
 from verdict.phases.by_blocks import by_blocks_of_ranks
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import split
-from verdict.phases.summary import REDUCTION, denied_of, swept_of
+from verdict.phases.summary import REDUCTION, denied_of, sized_in, swept_of
 from verdict.phases.walk import walk
 from verdict.report import Evidence, Open, Proofs, Report, Verdict
 from verdict.report.questions import DRAWS_NOT_MATCHED, NO_PROOF, NOT_RUN, NOTHING_TO_COMPARE
@@ -70,7 +70,7 @@ def _swept(query: Query, report: Report) -> Report:
     swept = engine.sweep(single, parallel, query.options, partial(query.observer.advance, Phase.SWEEP))
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}", NOT_RUN)))
-    assumptions = _assumptions(single, parallel, report, swept.shapes == engine.OWN)
+    assumptions = (*_assumptions(single, parallel, report, swept.shapes == engine.OWN), *sized_in([swept]))
     causes = engine.MOST_CAUSES if query.causes else 0
     found = (*engine.findings(single, parallel, swept, causes), *denied_of(assumptions, query.options.denied))
     return replace(

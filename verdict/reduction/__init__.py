@@ -5,5 +5,6 @@ number wherever it occurs, and tables that are made from no input are given tens
 """
 
 from verdict.reduction.shrink import Reduced, shrink
+from verdict.reduction.sized import made_of, shrunk_with_constants, sizes_in_constants
 
-__all__ = ["Reduced", "shrink"]
+__all__ = ["Reduced", "made_of", "shrink", "shrunk_with_constants", "sizes_in_constants"]

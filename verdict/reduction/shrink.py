@@ -5,7 +5,7 @@ computes along keep the elements that its rule asks for. Constants keep their fu
 An axis shrinks in one way wherever it occurs (scales.py), so that whatever fits at the full shapes fits here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from verdict.graph import Plan
@@ -45,10 +45,12 @@ class Reduced(NamedTuple):
     uneven: bool = False
 
 
-def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Reduced:
+def shrink(
+    single: Plan, parallel: Plan, binding: Binding, grow: int = 0, whole: Collection[int] = frozenset()
+) -> Reduced:
     """Both plans at small shapes that fit together; at full ones both must fit. Raises Faulty.
 
-    grow: how many elements more than it must each axis keeps between its cuts.
+    grow: how many elements more than it must each axis keeps between its cuts. whole: axes of these sizes keep them.
     """
     factors = Factors()
     recorded = any(node.op in RECORDED for segment in parallel.segments for node in segment.nodes)
@@ -71,6 +73,8 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     tables = stand_ins(single, parallel, read, lambda plan, tensor: (one, two)[plan].axes(tensor))
     one.take(tables[0], one)
     two.take(tables[1], one)
+    for side in (one, two) if whole else ():
+        side.freeze(whole)
     scales = Scales(factors, grow)
     one.coordinates.settle()
     two.coordinates.settle()

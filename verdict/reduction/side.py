@@ -2,7 +2,7 @@
 ask of them, and its small shapes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
@@ -112,6 +112,13 @@ class Side:
                 self.coordinates.keep_axes(axes) if apart else self.coordinates.even(axes)
         keep_reach(self.coordinates, self.factors, visits)
         self.coordinates.finish()
+
+    def freeze(self, sizes: Collection[int]) -> None:
+        """Keep the axes of all dimensions of these sizes as they are."""
+        for logical, dims in zip(self.plan.logicals, self.dims, strict=True):
+            for variable, size in zip(dims, logical.shape, strict=True):
+                if size in sizes:
+                    self.factors.freeze(variable)
 
     def take(self, tables: Tables, single: "Side") -> None:
         """Let what stands for tables have the scales of the tables. single: the side of the single-device plan."""

@@ -4,8 +4,8 @@ from verdict.sweep.compare import simple_multiple
 from verdict.sweep.findings import findings
 from verdict.sweep.held import Held, held
 from verdict.sweep.own import is_small
-from verdict.sweep.sweep import apart_on_numbers, sweep
-from verdict.sweep.swept import OWN, Swept
+from verdict.sweep.sweep import sweep
+from verdict.sweep.swept import OWN, Swept, apart_on_numbers
 from verdict.sweep.unroll import steps_of
 from verdict.sweep.why import MOST_CAUSES, OWN_SHARE
 

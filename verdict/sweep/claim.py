@@ -48,18 +48,24 @@ def cone_of(traces: Traces, claim: Claim) -> Cone:
 def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
     """The cone with variables replaced that one side has and the other does not: all that are computed from other
     variables of the claim, else those of both sides that are computed from them, else the latest one. None where there
-    is none.
+    is none. What both sides count, and is known not to be zero, is replaced last.
     """
     unfolded = set(cone.single)
     left, right = leaves(traces, claim.left, unfolded), leaves(traces, claim.right, unfolded)
-    every = _owners(traces, np.union1d(left, right), unfolded)
-    apart = _owners(traces, np.setxor1d(left, right), unfolded)
-    fresh = _of_one_side(traces, left, right, unfolded) or _above(traces, apart, every) or _above(traces, every, apart)
-    fresh = fresh or set(sorted(apart or every)[-1:])
+    counting = {number for number, _ in traces.single.counts} & _owners(traces, np.intersect1d(left, right), unfolded)
+    fresh = _next(traces, left, right, unfolded | counting) or _next(traces, left, right, unfolded)
     if not fresh:
         return None
     larger = _with(traces, claim, unfolded | fresh)
     return larger if size_of(traces, larger) <= MOST_ELEMENTS else None
+
+
+def _next(traces: Traces, left: Ids, right: Ids, unfolded: set[int]) -> set[int]:
+    """The steps that define the variables of both sides which are replaced next."""
+    every = _owners(traces, np.union1d(left, right), unfolded)
+    apart = _owners(traces, np.setxor1d(left, right), unfolded)
+    fresh = _of_one_side(traces, left, right, unfolded) or _above(traces, apart, every) or _above(traces, every, apart)
+    return fresh or set(sorted(apart or every)[-1:])
 
 
 def _of_one_side(traces: Traces, left: Ids, right: Ids, unfolded: set[int]) -> set[int]:

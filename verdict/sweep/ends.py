@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verdict.graph import Plan
-from verdict.ops.granted import Called, granted
+from verdict.ops.granted import Called, Granted, granted
 from verdict.ops.normed import between_of
 from verdict.semantics import itself
 from verdict.sweep.claim import Claim
@@ -76,15 +76,15 @@ def stated(flow: Flow, single: Plan) -> Stated:
     logicals = {k: single.logicals[k].name for k in itself(single).logical}
     doubtful = frozenset(k for k, name in logicals.items() if name in single.doubtful)
     unsigned = frozenset(k for k, name in logicals.items() if name in plain)
-    return Stated(doubtful, unsigned, _divisions(flow, single))
+    return Stated(doubtful, unsigned, *_granted(flow, single))
 
 
-def _divisions(flow: Flow, single: Plan) -> frozenset[int]:
-    """The steps that divide by zero nowhere where all losses are numbers."""
+def _granted(flow: Flow, single: Plan) -> Granted:
+    """The steps that divide by zero nowhere where all losses are numbers, and the values that count something then."""
     named = set(single.granted)
     losses = [result.value for result in flow.results if result.key[0] == LOSS]
     calls = [Called(step.op, step.attrs, step.inputs, step.outputs, step.grads) for step in flow.steps]
-    said = (number for number, step in enumerate(flow.steps) if step.place.name in named)
+    said = [number for number, step in enumerate(flow.steps) if step.place.name in named]
     names = {k: single.logicals[k].name for k in itself(single).logical}
     given = ((item.value, names[item.logical]) for item in flow.given)
-    return granted(calls, losses, between_of(single, given)) | frozenset(said)
+    return granted(calls, losses, between_of(single, given), said)

@@ -1,6 +1,6 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
@@ -63,12 +63,13 @@ class Stated(NamedTuple):
     """What holds of the single-device flow, beside its numbers.
 
     doubtful: the given tensors that need not hold numbers. unsigned: those that are not negative. divisions: the steps
-    that divide by zero nowhere where anything is compared.
+    that divide by zero nowhere where anything is compared. counts: the values that count something there.
     """
 
     doubtful: frozenset[int] = frozenset()
     unsigned: frozenset[int] = frozenset()
     divisions: frozenset[int] = frozenset()
+    counts: frozenset[Hashable] = frozenset()
 
 
 NOTHING = Stated()
@@ -79,7 +80,10 @@ def follow_single(
     stated: Stated = NOTHING,
 ) -> Trace:  # fmt: skip
     """The elements of the single-device flow. given: those of each given logical tensor. values: of each seed."""
-    trace = Trace(flow, [None] * flow.values, doubtful=stated.doubtful, divisions=stated.divisions)
+    ids: list[Ids | None] = [None] * flow.values
+    made_by = ((number, k, value) for number, step in enumerate(flow.steps) for k, value in enumerate(step.outputs))
+    counts = frozenset((number, k) for number, k, value in made_by if value in stated.counts)
+    trace = Trace(flow, ids, doubtful=stated.doubtful, divisions=stated.divisions, counts=counts)
     take_given(trace, given)
     zero = follower.elements.constant(Fraction(0))
     signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in stated.unsigned}

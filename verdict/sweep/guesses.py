@@ -118,7 +118,7 @@ class Guesses:
         """A number that stands alone, as a count of all targets that are not passed over does. What is divided by it
         would else be as many cases as there are choices of these.
         """
-        if arrays[0].size != 1 or len({float(array.flat[0]) for array in arrays}) == 1:
+        if arrays[0].size != 1 or {float(array.flat[0]) for array in arrays} <= {*STEADY}:
             return ()
         return tuple((np.zeros(1, dtype=np.int64), ids) for ids in self.catalogue.alone(arrays))
 

@@ -1,15 +1,16 @@
 """Both plans on numbers at larger shapes than a proof is made at: what a reduction of shapes must not change."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
+from types import MappingProxyType
 from typing import NamedTuple
 
 from verdict.comparison import Faulty
 from verdict.graph import ABSENT, Node, Plan, Shape
 from verdict.inputs import domains
-from verdict.reduction import Reduced, shrink
+from verdict.reduction import Reduced, shrink, sizes_in_constants
 from verdict.semantics import Binding, Small, full, itself, reading, signature
 from verdict.sweep.compare import Compared, Different
 from verdict.sweep.declared import undeclared
@@ -31,13 +32,15 @@ SEEDS = (101, 102)
 
 class Larger(NamedTuple):
     """at: in words the shapes at which both plans were run, "" where none could be. compared: on each seed. unusual:
-    whether they differ on some seed with unusual integers only. undeclared: what no number can be of.
+    whether they differ on some seed with unusual integers only. undeclared: what no number can be of. unsized:
+    constants that do not stand for the sizes in them there, so that a difference tells nothing.
     """
 
     at: str
     compared: tuple[Compared, ...] = ()
     unusual: bool = False
     undeclared: tuple[Missing, ...] = ()
+    unsized: Mapping[float, int] = MappingProxyType({})
 
     @property
     def different(self) -> tuple[Different, ...]:
@@ -57,27 +60,31 @@ class Larger(NamedTuple):
 
 def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, most: int) -> Larger:
     """Both plans run at full shapes where they take so many operations at most, else above `smallest`."""
-    for at, reduced in _shapes(single, parallel, binding, smallest, most):
+    for at, reduced, unsized in _shapes(single, parallel, binding, smallest, most):
         try:
             flows = flows_of(reduced)
             each = [_seen(flows, reduced, seed) for seed in SEEDS]
         except (Faulty, *CANNOT):
             continue
         lacking = tuple(undeclared(flows[0], reduced.parallel, reduced.small[1], binding.logical))
-        return Larger(at, tuple(one.compared for one in each), any(one.unusual for one in each), lacking)
+        compared, unusual = tuple(one.compared for one in each), any(one.unusual for one in each)
+        return Larger(at, compared, unusual, lacking, unsized)
     return Larger("")
 
 
 def _shapes(
     single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, most: int
-) -> Iterator[tuple[str, Reduced]]:
+) -> Iterator[tuple[str, Reduced, Mapping[float, int]]]:
     own = Reduced(single, parallel, binding, (full(single), full(parallel)))
     if _is_little(own, most):
-        yield "full shapes", own
-    for more in GROWTH:
-        reduced = shrink(single, parallel, binding, more)
-        if reduced.small[0].logicals != smallest.small[0].logicals and _is_little(reduced, most):
-            yield f"reduced shapes of {more} elements more along each axis", reduced
+        yield "full shapes", own, {}
+    constants = sizes_in_constants(single, parallel)
+    for unsized in ({}, constants) if constants else (constants,):
+        whole = frozenset(() if unsized else constants.values())
+        for more in GROWTH:
+            reduced = shrink(single, parallel, binding, more, whole)
+            if reduced.small[0].logicals != smallest.small[0].logicals and _is_little(reduced, most):
+                yield f"reduced shapes of {more} elements more along each axis", reduced, unsized
 
 
 def _is_little(reduced: Reduced, most: int) -> bool:

@@ -27,15 +27,19 @@ Repeats = dict[tuple[int, int], Ids]
 def repeats(
     trace: Trace, values: Sequence[Sequence[Array | None]], catalogue: Catalogue, elements: Elements
 ) -> Repeats:
-    """The outputs of single-device steps that equal earlier elements on all seeds."""
+    """The outputs of single-device steps that equal earlier elements on all seeds. Truth values and counts are too many
+    that are equal by chance, but for those by which something is divided.
+    """
     found: Repeats = {}
     for number, step in enumerate(trace.flow.steps):
         for position, value in enumerate(step.outputs):
             made = trace.made[number][position] if position < len(trace.made[number]) else None
             arrays = [array for seed in values if value != ABSENT and (array := seed[value]) is not None]
-            if made is None or not made.size or is_steady(arrays) or is_noise(arrays):
+            counts = (number, position) in trace.counts
+            if made is None or not made.size or (is_steady(arrays) and not counts) or is_noise(arrays):
                 continue
-            earlier = (box for box in catalogue.boxes(arrays) if _stand_before(box, int(made.flat[0]), elements))
+            boxes = catalogue.alone(arrays) if counts else catalogue.boxes(arrays)
+            earlier = (box.reshape(made.shape) for box in boxes if _stand_before(box, int(made.flat[0]), elements))
             box = next(earlier, None)
             if box is not None:
                 found[number, position] = box
@@ -117,5 +121,5 @@ def _bare(trace: Trace) -> Trace:
     ids: list[Ids | None] = [None] * trace.flow.values
     return Trace(
         trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
-        divided=trace.divided, doubtful=trace.doubtful, divisions=trace.divisions,
+        divided=trace.divided, doubtful=trace.doubtful, divisions=trace.divisions, counts=trace.counts,
     )  # fmt: skip

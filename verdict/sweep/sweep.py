@@ -12,9 +12,9 @@ from dataclasses import replace
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
-from verdict.inputs import USUAL, Domain, Scale, domains, outside, unstated
+from verdict.inputs import USUAL, Domain, domains, outside, unstated
 from verdict.options import Options
-from verdict.reduction import Reduced, shrink
+from verdict.reduction import Reduced, made_of, shrink, shrunk_with_constants, sizes_in_constants
 from verdict.semantics import Binding, bind, full
 from verdict.solver import InternalError, Proofs
 from verdict.sweep.chance import can_hide
@@ -30,14 +30,13 @@ from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.once import once
-from verdict.sweep.own import fits, is_computed, is_long, is_much
+from verdict.sweep.own import fits, is_long, is_much
 from verdict.sweep.parallel import Before, first_of, follow_parallel
 from verdict.sweep.seen import Seen, flows_of, in_pieces
-from verdict.sweep.swept import SMALLEST, TWO_SHAPES, Swept, told_apart
+from verdict.sweep.swept import SMALLEST, TWO_SHAPES, Swept, apart_on_numbers, told_apart
 from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
-from verdict.sweep.values import SEEDS
 
 MOST_MADE = 20_000_000
 """The most elements that both plans make at the shapes at which they are swept: each takes up to a KiB."""
@@ -54,11 +53,9 @@ MOST_MERGING = 8
 OTHER = 1
 """How many elements more than at the smallest shapes axes keep at the second ones: their sizes have no common part."""
 
-TURNS = 4
-"""How often other seeds are drawn until some tell plans apart that are known to differ: about as many as showed it."""
-
 UNASKED = "numbers do not tell the plans apart, and nothing more was asked"
 
+UNSIZED = "outputs differ at reduced shapes, where constants are not made of sizes"
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
 
 
@@ -118,24 +115,6 @@ def _reduced(
     return _swept(own, options, proofs, progress, proves) if small and is_left else found
 
 
-def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:
-    """What tells plans apart that are small enough for their own shapes, run on numbers of some `scale`; None where
-    nothing does.
-    """
-    try:
-        if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
-            return None
-        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
-        if not is_computed(own):
-            return None
-        flows, integers = flows_of(own), domains(single, own.small[0])
-        turns = range(options.solver.seed, options.solver.seed + TURNS * SEEDS, SEEDS)
-        found = (told_apart(own, flows, integers, seed, scale)[1] for seed in turns)
-        return next((swept for swept in found if swept is not None), None)
-    except Faulty:
-        return None
-
-
 def _smallest(single: Plan, parallel: Plan, binding: Binding, needed: bool) -> Reduced | None:
     """Both plans at the smallest shapes; None where they cannot be reduced, and need not be."""
     try:
@@ -164,6 +143,8 @@ def _at_two_shapes(
     Only what is one formula is proved: a long sum reaches beyond the bounds of a short one. Nothing is where numbers
     tell the plans apart at larger shapes.
     """
+    if larger.different and not larger.missing and larger.unsized:
+        return Swept(larger.compared[0].total, open=((parallel.source, f"{UNSIZED}: {made_of(larger.unsized)}"),))
     if larger.differs:
         steps, total = steps_of(parallel), larger.compared[0].total
         found = Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
@@ -171,14 +152,23 @@ def _at_two_shapes(
         return shown or found
     options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, proofs, progress, proves), shapes=SMALLEST, larger=larger.at)
+    constants = sizes_in_constants(single, parallel) if found.is_refuted else {}
+    sized = larger.at and constants and not larger.unsized
+    pair = shrunk_with_constants(single, parallel, binding, constants, (0, OTHER)) if sized else ()
+    again = _swept(pair[0], options, proofs, progress, proves) if pair else found
+    if not again.is_refuted and pair:
+        found = replace(again, shapes=SMALLEST, larger=larger.at, constants=constants)
     if not found.is_refuted and not (found.open or found.unusual):
-        other = shrink(single, parallel, binding, OTHER)
+        other = pair[1] if found.constants else shrink(single, parallel, binding, OTHER)
         if other.small[0].logicals != smallest.small[0].logicals:
             second = _swept(other, options, proofs, progress, proves)
             established, open_ = found.established & second.established, (*found.open, *second.open)
             unusual = found.unusual or second.unusual
-            found = replace(second, shapes=TWO_SHAPES, larger=larger.at, established=established, open=open_)
-            found = replace(found, unusual=unusual and not found.is_refuted)
+            second = replace(second, shapes=TWO_SHAPES, larger=larger.at, constants=found.constants)
+            found = replace(second, established=established, open=open_, unusual=unusual and not second.is_refuted)
+    if found.different and not found.missing and constants:
+        told = (parallel.source, f"{UNSIZED}: {made_of(constants)}")
+        return replace(found, different=(), runs=None, open=(told, *found.open))
     return _held_against(found, larger, single, parallel) if larger.at else found
 
 

@@ -1,21 +1,28 @@
 """What a sweep found, and what tells two plans apart on numbers before anything is proved."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from verdict.comparison import Fault
+from verdict.comparison import Fault, Faulty
 from verdict.graph import Plan
-from verdict.inputs import USUAL, Domain, Scale
+from verdict.inputs import USUAL, Domain, Scale, domains
 from verdict.ops import Array
+from verdict.options import Options
 from verdict.outcome import Answer
-from verdict.reduction import Reduced
+from verdict.reduction import Reduced, made_of
+from verdict.semantics import bind, full
 from verdict.sweep.compare import Different
 from verdict.sweep.declared import undeclared
 from verdict.sweep.flow import Flow
+from verdict.sweep.own import is_computed
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, certain, seen, telling
+from verdict.sweep.seen import Seen, certain, flows_of, seen, telling
+from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS, Values
+
+TURNS = 4
+"""How often other seeds are drawn until some tell plans apart that are known to differ: about as many as showed it."""
 
 OWN, SMALLEST, TWO_SHAPES = "the plans' own shapes", "reduced shapes", "two reduced shapes"
 
@@ -46,6 +53,7 @@ class Swept:
     shapes: at which shapes, in words; larger: at which ones both plans were run on numbers as well, "" where at none.
     answers: of the solvers, asked anew of the distinct claims as plain arithmetic.
     established: the places in `Plan.declared` of the outputs that are proved, on every rank.
+    constants: those that shrank as the sizes in them (verdict/reduction/sized.py).
     """
 
     compared: int = 0
@@ -63,6 +71,12 @@ class Swept:
     larger: str = ""
     established: frozenset[int] = frozenset()
     answers: tuple[Answer, ...] = ()
+    constants: Mapping[float, int] = field(default_factory=dict)
+
+    @property
+    def sized(self) -> str:
+        """The constants that shrank, in words."""
+        return made_of(self.constants)
 
     @property
     def is_refuted(self) -> bool:
@@ -86,3 +100,21 @@ def told_apart(
     plans = reduced.single, reduced.parallel
     runs = Runs(plans, flows, told.given, told.values, on_small_numbers(flows, told.given[0]))
     return both, Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
+
+
+def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:
+    """What tells plans apart that are small enough for their own shapes, run on numbers of some `scale`; None where
+    nothing does.
+    """
+    try:
+        if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
+            return None
+        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
+        if not is_computed(own):
+            return None
+        flows, integers = flows_of(own), domains(single, own.small[0])
+        turns = range(options.solver.seed, options.solver.seed + TURNS * SEEDS, SEEDS)
+        found = (told_apart(own, flows, integers, seed, scale)[1] for seed in turns)
+        return next((swept for swept in found if swept is not None), None)
+    except Faulty:
+        return None

@@ -13,6 +13,9 @@ from verdict.ops.kinds import is_infinite
 from verdict.sweep.elements import Block, Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
+COUNTS = Integers(1)
+"""What counts something, and is not zero."""
+
 Part = tuple[Kind, int, Ids]
 """Elements that one step makes, or that are given: of what kind, by which step or logical tensor, which ones."""
 
@@ -27,7 +30,8 @@ class Trace:
     be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
     those of them of which a later step may make numbers again. doubtful: the given tensors that need not hold numbers.
     divided: the steps behind a division, which are numbers but where a divisor is zero. divisions: the steps that
-    divide by zero nowhere where anything is compared.
+    divide by zero nowhere where anything is compared. counts: the steps and outputs that count something there,
+    one at least.
     """
 
     flow: Flow
@@ -42,6 +46,7 @@ class Trace:
     divided: int = 0
     doubtful: frozenset[int] = frozenset()
     divisions: frozenset[int] = frozenset()
+    counts: frozenset[tuple[int, int]] = frozenset()
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
@@ -115,6 +120,8 @@ class Traces:
         step = self.single.flow.steps[block.owner]
         if step.outputs[block.output] in self.single.flow.truths:
             return of_type(TRUTH)
+        if (block.owner, block.output) in self.single.counts:
+            return COUNTS
         rule = RULES.get(step.op)
         if rule is None or rule.within is None:
             return None

@@ -27,6 +27,8 @@ sigmoid is hardly more than its rounding.
 """
 NARROW = 1e-3
 """How far they spread in another: the norm of a thousand of them is below the limits at which gradients are cut."""
+MOST_COUNTED = 8
+"""How much greater than the least number some integers are drawn of which none is the greatest."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,7 +56,8 @@ class Trial:
                     drawn = random_integers(random, traces.integers[block.owner])
                     values[block.start : end] = drawn.ravel()
                 elif (known := traces.within(block)) is not None:
-                    ends = known.low or 0, (known.high or 0) + 1
+                    low = known.low or 0
+                    ends = low, (low + MOST_COUNTED if known.high is None else known.high) + 1
                     values[block.start : end] = random.integers(*ends, end - block.start)
         narrow = np.where(given, numbers[0], NARROW * numbers[1])
         for values in (*numbers, narrow):
