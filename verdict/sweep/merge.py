@@ -122,4 +122,5 @@ def _bare(trace: Trace) -> Trace:
     return Trace(
         trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
         divided=trace.divided, doubtful=trace.doubtful, divisions=trace.divisions, counts=trace.counts,
+        positive=trace.positive,
     )  # fmt: skip
