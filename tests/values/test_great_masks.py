@@ -89,6 +89,27 @@ def test_a_mask_that_data_make_is_not_taken_for_one():
     assert ask(*pair).verdict.name != "PROVED"
 
 
+LOOKED_UP = """
+  range k 0 3
+  k input int64 [4]
+  b activation [4, 4]
+  c activation [4, 4]
+  s activation [4, 4]
+  z = aten.zeros() size=(4, 4) dtype="float32"
+  b = aten.masked_fill.Scalar(z, m) value=-1e30
+  c = aten.index_select(b, k) dim=0
+  s = aten.add.Tensor(x, c)
+  y = aten._softmax(s) dim=1 half_to_float=False
+"""
+
+
+def test_nor_is_one_that_integers_choose():
+    outline = GIVEN.format(than="gt") + LOOKED_UP + ENDS
+    assert masked_by_infinity(plans(outline, outline)[0]) is None
+    without = outline.replace("index_select(b, k) dim=0", "neg(b)").replace("  range k 0 3\n  k input int64 [4]\n", "")
+    assert masked_by_infinity(plans(without, without)[0]) is not None
+
+
 def test_nor_is_one_that_something_is_compared_with():
     outline = GIVEN.format(than="gt") + COMPARED + ENDS
     assert masked_by_infinity(plans(outline, outline)[0]) is None

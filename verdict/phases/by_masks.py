@@ -14,7 +14,7 @@ from typing import Any
 from verdict.concrete import AGREE
 from verdict.graph import ABSENT, Node, Plan
 from verdict.graph.lockstep import COMMUNICATION
-from verdict.ops import FACTS
+from verdict.ops import FACTS, RULES
 from verdict.ops.names import FILLS, FINITE, MASKED, named
 from verdict.ops.shaken import is_real
 from verdict.ops.signs import compares, orders
@@ -90,19 +90,25 @@ def _infinite(value: Any) -> Any:
 
 
 def _any_depends(nodes: Sequence[Node], masks: Sequence[Node], kinds: Sequence[str]) -> bool:
-    """Whether truth values that are made from what is given, sent or drawn meet a mask, or something is compared or put
-    in order that one was written into, before an exponential is taken of it.
+    """Whether truth values or integers that are made from what is given, sent or drawn meet a mask, or something is
+    compared or put in order that one was written into, before an exponential is taken of it.
     """
-    drawn = {out for node in nodes if node.op in COMMUNICATION or FACTS.random(node.op) for out in node.outputs}
+    drawn = {out for node in nodes if _comes_from_outside(node) for out in node.outputs}
     given = {tensor for node in nodes for tensor in node.inputs} - {out for node in nodes for out in node.outputs}
     varying = _behind(nodes, drawn | given)
     ends = [node for node in nodes if named(node.op) not in ENDS]
     masked = _behind(ends, {out for node in masks for out in node.outputs})
     asked = [*masks, *(node for node in nodes if not masked.isdisjoint(node.inputs))]
-    if any(kinds[tensor] == "bool" and tensor in varying for node in asked for tensor in {*node.inputs} - {ABSENT}):
+    if any(tensor in varying and not is_real(kinds[tensor]) for node in asked for tensor in {*node.inputs} - {ABSENT}):
         return True
     told = (node for node in nodes if compares(node.op) or orders(node.op))
     return any(not masked.isdisjoint(node.inputs) for node in told)
+
+
+def _comes_from_outside(node: Node) -> bool:
+    """Whether what a node makes is sent, drawn or loaded."""
+    is_made = bool(node.inputs) or node.op in RULES
+    return node.op in COMMUNICATION or FACTS.random(node.op) or not is_made
 
 
 def _behind(nodes: Sequence[Node], first: set[int]) -> set[int]:
