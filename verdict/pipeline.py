@@ -30,6 +30,7 @@ from verdict.phases import (
     walk,
     with_constants_computed,
     with_draws,
+    with_masks,
     with_values_unsaid,
     without_complex,
 )
@@ -76,7 +77,7 @@ def verify(
 
 
 def _drawn(query: Query) -> Iterator[Report]:
-    return with_draws(query, _answers)
+    return with_masks(query, partial(with_draws, answers=_answers))
 
 
 def _answers(query: Query) -> Iterator[Report]:

@@ -75,3 +75,29 @@ def test_a_mean_over_what_counts_is_the_same_by_hand(pair):
 def test_other_means_are_not(wrong):
     for pair in ((ONE, wrong), (wrong, ONE)):
         assert verdict(*pair) != "PROVED"
+
+
+
+ROWS = """
+  x2 input [3, 8]
+  a2 activation bool [3, 8]
+  n2 activation int64 [3]
+  t2 activation int64 [3, 8]
+  t2 = aten.expand(t) size=(3, 8)
+  a2 = aten.ne.Scalar(t2) other={ignored}
+  q2 = aten.mul.Tensor(x2, a2)
+  r2 = aten.sum.dim_IntList(q2) dim=(1,)
+  n2 = aten.sum.dim_IntList(a2) dim=(1,)
+  u2 = aten.div.Tensor(r2, {first})
+  v2 = aten.div.Tensor(u2, {second})
+  s2 = aten.sum(v2)
+  l2 = aten.add.Tensor(l, s2)
+"""
+
+
+def test_counts_of_rows_are_not_the_one_that_stands_alone():
+    ends = ENDS.replace("loss l", "loss l2") + "  output v2\n"
+    one = GIVEN + COUNTED + ROWS.format(ignored=-1, first="n", second="n2") + ends
+    other = by_hand().removesuffix(ENDS) + ROWS.format(ignored=-1, first="count", second="count") + ends
+    assert verdict(one, other) == "PROVED"
+    assert verdict(one, other.replace("ne.Scalar(t2) other=-1", "ne.Scalar(t2) other=0")) != "PROVED"

@@ -139,6 +139,7 @@ class Plan:
         for those of real numbers 0 and None: none of them is negative.
     doubtful: of a part of a plan, the given tensors by name that need not hold numbers, and the outputs that must be
         none where those of the other plan are none; a whole plan is given numbers.
+    positive: of a part of a plan, the given tensors of real numbers by name that are greater than zero.
     granted: of a part of a plan, the nodes by name that divide by zero nowhere where all losses are numbers.
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
         buffer that it follows, and others, which are found in the single-device plan by origin or name.
@@ -173,6 +174,7 @@ class Plan:
     groups: tuple[tuple[int, ...], ...] = ()
     ranges: tuple[tuple[str, int, int | None], ...] = ()
     doubtful: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     lines: tuple[tuple[int, ...], ...] = field(default=(), repr=False, compare=False)

@@ -97,6 +97,8 @@ def random_values(
                 values[index] = _mixed(random, values[index], named, seed)
             if logical.name in unsigned:
                 values[index] = np.abs(values[index])
+            if logical.name in plan.positive:
+                values[index][values[index] == 0] = Fraction(bound) if exact else bound
             if logical.kind == WEIGHT and logical.name in scale.silent:
                 values[index] = values[index] * 0
     return values

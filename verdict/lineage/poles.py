@@ -110,7 +110,7 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     """
     given = {logical.name for logical in table.plan.logicals if buffers and logical.kind == BUFFER}
     stated = dict.fromkeys((name for name, low, _ in table.plan.ranges if low >= 0), NOT_NEGATIVE)
-    known = stated | dict.fromkeys(given, buffers)
+    known = stated | dict.fromkeys(given, buffers) | dict.fromkeys(table.plan.positive, POSITIVE)
     signs = {k: known[base.logical] for k, base in enumerate(table.bases) if base.node < 0 and base.logical in known}
     unknown, makers = infinite(table).by_data, dict[int, Made]()
     counted = signs_by_count(table)

@@ -3,7 +3,7 @@
 The result is a claim about one *member* of a stage. The stage proves it; nothing here is trusted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verdict.errors import ShapeError
@@ -97,16 +97,40 @@ def transfer(
     bounds = {name: (0, size) for name, size in meaning.sizes.items()} | bounds
     if _averages_some(meaning, bounds):
         return Misfit("it averages some of what the single-device node averages", wrong=False)
+    claims = _claims(meaning, bounds, wanted)
+    if claims is None:
+        return Misfit("its output is a strided share, which no region can name", wrong=False)
+    if grads == 0 and _lies_otherwise(meaning, attrs, regions, claims):
+        return Misfit("its output has dimensions of one element where the single-device node has none", wrong=False)
+    return Member(meaning.signature, attrs, regions, tuple(claims))
+
+
+def _claims(
+    meaning: Meaning, bounds: dict[str, Interval], wanted: tuple[bool, ...]
+) -> list[Claim | None] | None:  # fmt: skip
+    """What each output that is wanted is claimed to be; None where no region can name that of one."""
     claims: list[Claim | None] = []
     for dims, asked in zip(meaning.written, wanted, strict=True):
-        if not asked:
-            claims.append(None)
-            continue
-        region = join_region(dims, bounds, meaning.sizes)
-        if region is None:
-            return Misfit("its output is a strided share, which no region can name", wrong=False)
-        claims.append(Claim(region, summed(meaning, dims, bounds)))
-    return Member(meaning.signature, attrs, regions, tuple(claims))
+        region = join_region(dims, bounds, meaning.sizes) if asked else None
+        if asked and region is None:
+            return None
+        claims.append(None if region is None else Claim(region, summed(meaning, dims, bounds)))
+    return claims
+
+
+def _lies_otherwise(
+    meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], claims: Sequence[Claim | None]
+) -> bool:
+    """Whether a node makes the shapes that are claimed but for dimensions of one element."""
+    if meaning.rule is None:
+        return False
+    made = meaning.rule.axes([extent(region) for region in regions if region is not None], dict(attrs)).output_shapes
+    pairs = [(shape, extent(claim.region)) for shape, claim in zip(made, claims, strict=False) if claim is not None]
+    return any(one != other and _longer(one) == _longer(other) for one, other in pairs)
+
+
+def _longer(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
 
 
 def _averages_some(meaning: Meaning, bounds: Mapping[str, Interval]) -> bool:

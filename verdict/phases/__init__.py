@@ -1,6 +1,7 @@
 """The phases of a run. Each takes what was examined so far, and returns what it knows then."""
 
 from verdict.phases.by_layers import by_few_layers
+from verdict.phases.by_masks import with_masks
 from verdict.phases.by_rank import by_rows_of_ranks, first_told, told
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
 from verdict.phases.computed import with_constants_computed
@@ -35,6 +36,7 @@ __all__ = [
     "walk",
     "with_constants_computed",
     "with_draws",
+    "with_masks",
     "with_values_unsaid",
     "without_complex",
 ]

@@ -15,6 +15,7 @@ from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import FACTS, RULES, without_rule
 from verdict.ops.granted import NUMBERS, assumed
 from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
+from verdict.phases.by_masks import MASKS
 from verdict.report import Asked, Evidence, Open, Proofs, Report, Side, Sweep
 from verdict.report.questions import NO_PROOF, NO_RULE, NOT_ESTABLISHED, NOT_FOLLOWED, NOTHING_TO_COMPARE
 from verdict.residue import Decided
@@ -248,7 +249,7 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     """The names of all assumptions that a verdict on these plans could rest on."""
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
-    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW, NUMBERS)}
+    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW, NUMBERS, MASKS)}
     return frozenset(own | {COMPUTED, SIZED, INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
 
 

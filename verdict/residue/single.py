@@ -151,12 +151,12 @@ class Single(Builder):
         integers = [base for base in self.inputs if is_whole(kind(self.table.bases[base].dtype))]
         ranges = self.source.ranges() if integers else {}
         unsigned = [base for base in self.inputs if base in self.source.known and base not in integers]
-        stated = (
-            *((self.inputs[base], *ranges[base]) for base in integers if base in ranges),
-            *((self.inputs[base], 0, None) for base in unsigned),
-        )
+        stated: list[tuple[str, int, int | None]] = [(self.inputs[base], 0, None) for base in unsigned]
+        stated += [(self.inputs[base], *ranges[base]) for base in integers if base in ranges]
+        positive = tuple(self.inputs[base] for base in unsigned if self.source.known[base] == POSITIVE)
+        doubtful, granted = self._doubtful(), tuple(self.divisions)
         plan = self.build(1, self.held, "the single-device plan between cut points")
-        return replace(plan, ranges=stated, doubtful=self._doubtful(), granted=tuple(self.divisions))
+        return replace(plan, ranges=tuple(stated), doubtful=doubtful, positive=positive, granted=granted)
 
     def _doubtful(self) -> tuple[str, ...]:
         """The inputs that may be no numbers, and the outputs that must be none where the parallel ones are none: those

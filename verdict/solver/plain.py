@@ -147,10 +147,13 @@ class PlainTerms:
         """A real variable, `total` or not: written plainly it is a number."""
         return self.variables.setdefault(name, Plain("real", data=name))
 
+    def positive(self, name: str) -> Plain:
+        """A real variable that is greater than 0."""
+        return self.variables.setdefault(name, Plain("positive", data=(name,)))
+
     def index(self, name: str, size: int) -> Plain:
         """An integer variable in range(size)."""
         return self.variables.setdefault(name, Plain("index", data=(name, size)))
-
 
     def integer(self, name: str, low: int | None = None, high: int | None = None) -> Plain:
         """An integer variable, not below `low` and not above `high` where there are such bounds."""

@@ -75,6 +75,8 @@ class _Values:
     def _value(self, node: Plain, args: list[Value]) -> Value:
         if node.head == "infinity":
             return _No.INFINITY
+        if node.head == "positive":
+            return Fraction(self._point.get(node.data[0], 1))
         if node.head in ("real", "index", "integer"):
             return Fraction(self._point.get(node.data if node.head == "real" else node.data[0], 0))
         if node.head == "part" and args[0] == 0:

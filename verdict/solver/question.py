@@ -175,7 +175,7 @@ class Script:
         return "|-inf|"
 
     def _facts(self, node: Plain, text: str) -> None:
-        if node.head == "exp":
+        if node.head in ("exp", "positive"):
             self.lines.append(f"(assert (> {text} 0.0))")
         if node.head == "integer":
             low, high = node.data[1]
@@ -195,6 +195,7 @@ class Script:
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}
 _HEADS: dict[str, Callable[[Script, Plain, Sequence[str]], str]] = {
     "real": Script._declared,
+    "positive": Script._declared,
     "index": Script._declared,
     "integer": Script._declared,
     "constant": Script._constant,

@@ -152,6 +152,9 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
             kinds = domain.place.ravel()[distinct[first:last] - block.start]
             for kind in np.unique(kinds).tolist():
                 special.append((sorted(own[kinds == kind].tolist()), domain.kinds[kind]))
+        elif traces.is_positive(block):
+            end = block.start + int(np.prod(block.shape, dtype=np.int64))
+            special.append((sorted(rank[slice(*np.searchsorted(distinct, [block.start, end]))].tolist()), "positive"))
     infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
     rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
     form: tuple[object, ...] = (shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left))

@@ -76,7 +76,8 @@ def stated(flow: Flow, single: Plan) -> Stated:
     logicals = {k: single.logicals[k].name for k in itself(single).logical}
     doubtful = frozenset(k for k, name in logicals.items() if name in single.doubtful)
     unsigned = frozenset(k for k, name in logicals.items() if name in plain)
-    return Stated(doubtful, unsigned, *_granted(flow, single))
+    positive = frozenset(k for k, name in logicals.items() if name in single.positive)
+    return Stated(doubtful, unsigned, positive, *_granted(flow, single))
 
 
 def _granted(flow: Flow, single: Plan) -> Granted:

@@ -10,7 +10,7 @@ from math import isfinite, log10
 
 from verdict.comparison import Faulty
 from verdict.graph import ABSENT
-from verdict.ops.names import FILLS, name_of
+from verdict.ops.names import FILLS, named
 from verdict.ops.signs import compares, orders
 from verdict.sweep.compare import compare
 from verdict.sweep.flow import CANNOT, Flow, Step
@@ -66,16 +66,18 @@ def _faded(flow: Flow) -> Iterator[tuple[int, float]]:
 
 
 def _written(step: Step) -> float | None:
-    numbers = (value for value in step.attrs.values() if isinstance(value, int | float))
+    each = (value if isinstance(value, tuple) and len(value) == 1 else (value,) for value in step.attrs.values())
+    numbers = (value for values in each for value in values if isinstance(value, int | float))
     faded = (float(value) for value in numbers if isfinite(value) and value <= LEAST)
-    return next(faded, None) if name_of(step.op) in FILLS else None
+    return next(faded, None) if named(step.op) in FILLS | {"constant"} else None
 
 
 def _milder(step: Step) -> Step:
     """The step, with another number in the place of that."""
     value = _written(step) or LEAST
     mild = MILD - log10(-value) / 10
-    return step._replace(attrs={name: mild if each == value else each for name, each in step.attrs.items()})
+    written = {value: mild, (value,): (mild,)}
+    return step._replace(attrs={name: written.get(each, each) for name, each in step.attrs.items()})
 
 
 def _is_chosen(flow: Flow, steps: Set[int]) -> bool:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from verdict.graph import ABSENT
 from verdict.inputs import Domain
 from verdict.ops import Array
-from verdict.ops.signs import NOT_NEGATIVE, adds_up, may_fail, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, adds_up, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.hidden import hides_none
@@ -62,12 +62,14 @@ class Follower:
 class Stated(NamedTuple):
     """What holds of the single-device flow, beside its numbers.
 
-    doubtful: the given tensors that need not hold numbers. unsigned: those that are not negative. divisions: the steps
-    that divide by zero nowhere where anything is compared. counts: the values that count something there.
+    doubtful: the given tensors that need not hold numbers. unsigned: those that are not negative. positive: those that
+    are greater than zero. divisions: the steps that divide by zero nowhere where anything is compared. counts: the
+    values that count something there.
     """
 
     doubtful: frozenset[int] = frozenset()
     unsigned: frozenset[int] = frozenset()
+    positive: frozenset[int] = frozenset()
     divisions: frozenset[int] = frozenset()
     counts: frozenset[Hashable] = frozenset()
 
@@ -83,10 +85,13 @@ def follow_single(
     ids: list[Ids | None] = [None] * flow.values
     made_by = ((number, k, value) for number, step in enumerate(flow.steps) for k, value in enumerate(step.outputs))
     counts = frozenset((number, k) for number, k, value in made_by if value in stated.counts)
-    trace = Trace(flow, ids, doubtful=stated.doubtful, divisions=stated.divisions, counts=counts)
+    trace = Trace(
+        flow, ids, doubtful=stated.doubtful, positive=stated.positive, divisions=stated.divisions, counts=counts
+    )
     take_given(trace, given)
     zero = follower.elements.constant(Fraction(0))
     signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in stated.unsigned}
+    signs |= {item.value: POSITIVE for item in flow.given if item.logical in stated.positive}
     for number, step in enumerate(flow.steps):
         reads = tuple(present(trace, value) for value in step.inputs)
         known = follower.outputs(step, reads)

@@ -35,7 +35,7 @@ def repeats(
         for position, value in enumerate(step.outputs):
             made = trace.made[number][position] if position < len(trace.made[number]) else None
             arrays = [array for seed in values if value != ABSENT and (array := seed[value]) is not None]
-            counts = (number, position) in trace.counts
+            counts = made is not None and made.size == 1 and (number, position) in trace.counts
             if made is None or not made.size or (is_steady(arrays) and not counts) or is_noise(arrays):
                 continue
             boxes = catalogue.alone(arrays) if counts else catalogue.boxes(arrays)
@@ -122,4 +122,5 @@ def _bare(trace: Trace) -> Trace:
     return Trace(
         trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
         divided=trace.divided, doubtful=trace.doubtful, divisions=trace.divisions, counts=trace.counts,
+        positive=trace.positive,
     )  # fmt: skip

@@ -139,7 +139,10 @@ class Execution:
         """What is given: a number, or one of some integers."""
         domain = self.traces.integers.get(block.owner)
         if domain is None:
-            return self.terms.real(f"g{element}", total=not self.traces.may_fail(element))
+            total = not self.traces.may_fail(element)
+            if total and self.traces.is_positive(block):
+                return self.terms.positive(f"g{element}")
+            return self.terms.real(f"g{element}", total=total)
         return symbol(domain.of(element - block.start), self.terms, f"g{element}")
 
     def trace_of(self, kind: Kind) -> Trace:

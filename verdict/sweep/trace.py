@@ -29,6 +29,7 @@ class Trace:
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
     be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
     those of them of which a later step may make numbers again. doubtful: the given tensors that need not hold numbers.
+    positive: those of numbers greater than zero.
     divided: the steps behind a division, which are numbers but where a divisor is zero. divisions: the steps that
     divide by zero nowhere where anything is compared. counts: the steps and outputs that count something there,
     one at least.
@@ -45,6 +46,7 @@ class Trace:
     absorbed: int = 0
     divided: int = 0
     doubtful: frozenset[int] = frozenset()
+    positive: frozenset[int] = frozenset()
     divisions: frozenset[int] = frozenset()
     counts: frozenset[tuple[int, int]] = frozenset()
 
@@ -130,6 +132,10 @@ class Traces:
     def are_whole(self, block: Block) -> bool:
         """Whether the elements of a block are known to be some integers: given ones, or such that a step chooses."""
         return (block.kind is Kind.GIVEN and block.owner in self.integers) or self.within(block) is not None
+
+    def is_positive(self, block: Block) -> bool:
+        """Whether the elements of a block are given, and numbers greater than zero wherever they are numbers."""
+        return block.kind is Kind.GIVEN and block.owner in self.single.positive
 
     def is_absorbed(self, element: int) -> bool:
         """Whether an element may be no number of which a number is made again."""

@@ -48,10 +48,13 @@ class Trial:
         given = np.zeros(count, dtype=np.bool_)
         for block in traces.elements.blocks:
             end = block.start + int(np.prod(block.shape, dtype=np.int64))
-            given[block.start : end] = block.kind is Kind.CONSTANT or traces.are_whole(block)
+            positive = traces.is_positive(block)
+            given[block.start : end] = block.kind is Kind.CONSTANT or traces.are_whole(block) or positive
             for values in numbers:
                 if block.kind is Kind.CONSTANT:
                     values[block.start] = float(block.constant)
+                elif positive:
+                    values[block.start : end] = np.abs(values[block.start : end])
                 elif block.kind is Kind.GIVEN and block.owner in traces.integers:
                     drawn = random_integers(random, traces.integers[block.owner])
                     values[block.start : end] = drawn.ravel()

@@ -160,7 +160,7 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
     most outputs first: what some of these depend on may be as it should be. The way goes back along such values alone:
     what is made whole by a reduction before it is used is not on it. Nor are multiples of what the single-device plan
     has, as the gradients of each rank's own mean are, nor parts of which it has the sum, but where nothing else is
-    wrong on it.
+    wrong on it; nor integers, as each rank's own rows are.
     """
     begins: dict[int, list[Different]] = defaultdict(list)
     factors = factors_of(scene.parallel)
@@ -191,7 +191,8 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
     classes = {number: k for k, at in enumerate(scene.classes) for number in at.steps.values()}
     for item in left:
         first = _first(scene, summed, item) or _first(scene, scaled, item) or _first(scene, there, item)
-        for k in dict.fromkeys(classes[number] for number in first):
+        reals = [number for number in first if _makes_reals(state, scene.step(number))]
+        for k in dict.fromkeys(classes[number] for number in reals or first):
             begins[k].append(item)
     found: list[Trail] = []
     rest = list(left)
@@ -209,6 +210,12 @@ def _first(scene: Scene, there: Callable[[int], bool], item: Different) -> list[
     """The steps on the way to an output with which it goes astray: all that they read is there."""
     steps = ((number, scene.step(number).inputs) for number in sorted(_astray(scene, there, item.result.value)))
     return [number for number, inputs in steps if inputs and all(map(there, inputs))]
+
+
+def _makes_reals(state: State, step: Step) -> bool:
+    """Whether a step makes numbers that are no integers and no truth values."""
+    made = (arrays for value in step.outputs if value != ABSENT and (arrays := state.arrays(value)) is not None)
+    return any(not np.array_equal(array, np.floor(array)) for arrays in made for array in arrays)
 
 
 def _astray(scene: Scene, there: Callable[[int], bool], value: int) -> set[int]:
