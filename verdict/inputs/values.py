@@ -98,7 +98,8 @@ def random_values(
             if logical.name in unsigned:
                 values[index] = np.abs(values[index])
             if logical.name in plan.positive:
-                values[index][values[index] == 0] = Fraction(bound) if exact else bound
+                least = np.asarray(Fraction(bound) if exact else bound)
+                values[index] = np.where(values[index] == 0, least, values[index])
             if logical.kind == WEIGHT and logical.name in scale.silent:
                 values[index] = values[index] * 0
     return values
