@@ -3,19 +3,21 @@
 import numpy as np
 
 from verdict.sweep import match
-from verdict.sweep.match import Catalogue, Known, _tolerance
+from verdict.sweep.guesses import Guesses
+from verdict.sweep.match import Catalogue, Known
+from verdict.sweep.near import tolerance_of
 
 
 def test_a_mask_does_not_blur_what_it_leaves():
     scores = np.array([0.5, 0.25, -1e9, 2.0, -1e30])
-    near = _tolerance(scores)
+    near = tolerance_of(scores)
     assert near[:2].max() < 1e-8
     assert near[2] > 0.5
-    assert _tolerance(scores[[0, 1, 3]]).tolist() == near[[0, 1, 3]].tolist()
+    assert tolerance_of(scores[[0, 1, 3]]).tolist() == near[[0, 1, 3]].tolist()
 
 
 def test_noise_beside_numbers_is_noise():
-    assert _tolerance(np.array([1.0, 1e-13]))[1] > 1e-13
+    assert tolerance_of(np.array([1.0, 1e-13]))[1] > 1e-13
 
 
 def test_masked_scores_find_their_own():
@@ -81,3 +83,21 @@ def test_a_catalogue_of_some_seeds_finds_what_rounding_hides_on_others():
     assert list(catalogue.boxes(wanted)) == []
     (found,) = catalogue.on(slice(0, None, 2)).boxes(wanted[::2])
     assert found.tolist() == [[6, 7, 8], [9, 10, 11]]
+
+
+def test_the_values_of_elements_are_known_by_their_numbers():
+    rows = np.array([[7, 3], [5, 3]])
+    catalogue = Catalogue([Known(rows, tuple(rows * times for times in (1.0, 2.0)))])
+    assert [values.tolist() for values in catalogue.of(np.array([3, 5]))] == [[3.0, 5.0], [6.0, 10.0]]
+    assert catalogue.of(np.array([3, 4])) is None
+    assert Catalogue([]).of(np.array([3])) is None
+
+
+def test_what_is_zero_is_not_guessed_to_be_what_is_not():
+    known = [Known(np.arange(4), (np.ones(4),) * 3), Known(np.arange(4, 8), (np.full(4, 1e-15),) * 3)]
+    guesses = Guesses(Catalogue(known), None, ())
+    places = np.arange(4)
+    assert not guesses.may_be_noise((places, np.arange(4)))
+    assert guesses.may_be_noise((places, np.arange(4, 8)))
+    assert guesses.may_be_noise((places, np.arange(9, 13)))
+    assert guesses.may_be_noise(None)

@@ -72,6 +72,10 @@ class Guesses:
             return left[0] if left else None
         return min(left, key=lambda guess: self._apart(guess[1], follower, maker))
 
+    def may_be_noise(self, guess: Guess | None) -> bool:
+        """Whether what an output that is zero but for rounding is guessed to be is so, too, as far as that is known."""
+        return guess is None or (values := self.catalogue.of(guess[1])) is None or is_noise(values)
+
     def nothing(self, step: int, output: int, arrays: list[Array], follower: Follower) -> Guess | None:
         """Zeros, where an output is zero but for rounding: the gradient of a maximum that a softmax is shifted by."""
         if not arrays[0].size or not is_noise(arrays):

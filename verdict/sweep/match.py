@@ -11,12 +11,8 @@ from verdict.graph import Shape
 from verdict.ops import Array
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import Flow
+from verdict.sweep.near import CLOSE, Floats, are_equal, equal, near, tolerance_of
 
-Floats = npt.NDArray[np.float64]
-CLOSE = 1e-9
-"""How near, relative to the value (and to a thousandth of the greatest of its array), equal values are."""
-APART, LEAST = 1e5, 1e-3
-"""By what factor elements are far apart, of those that are greater than this."""
 MOST_BOXES = 4
 """How many places of one array are tried."""
 TOGETHER = 4096
@@ -44,6 +40,7 @@ class Catalogue:
         self.owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         self._holding: dict[Shape, npt.NDArray[np.bool_]] = {}
         self._sizes: dict[int, tuple[Ids, Ids]] = {}
+        self._by_id: Ids | None = None
         seeds = len(self.known[0].values) if self.known else 0
         self.values = [np.concatenate([item.values[k].ravel() for item in self.known]) for k in range(seeds)]
         self.ids = np.concatenate([item.ids.ravel() for item in self.known]) if self.known else np.zeros(0, np.int64)
@@ -58,6 +55,16 @@ class Catalogue:
         """The elements that are greater than zero on all seeds."""
         above = [values > 0 for values in self.values]
         return self.ids[np.logical_and.reduce(above)] if above else self.ids
+
+    def of(self, ids: Ids) -> list[Floats] | None:
+        """The values of single-device elements, of each seed; None where one is not known."""
+        if self._by_id is None:
+            self._by_id = np.argsort(self.ids, kind="stable")
+        at = np.searchsorted(self.ids, ids.ravel(), sorter=self._by_id)
+        places = self._by_id[np.minimum(at, self.ids.size - 1)] if self.ids.size else at
+        if not self.ids.size or not np.array_equal(self.ids[places], ids.ravel()):
+            return None
+        return [values[places] for values in self.values]
 
     def alone(self, values: Sequence[Floats]) -> Iterator[Ids]:
         """Single-device arrays of one element that equal one on all seeds."""
@@ -75,14 +82,14 @@ class Catalogue:
         near = near[self._can_hold(first.shape)[self.owners[near]]]
         if not near.size:
             return
-        tolerances = [_tolerance(array) for array in values]
+        tolerances = [tolerance_of(array) for array in values]
         found = 0
         for begin in range(0, near.size, TOGETHER):
             owners, offsets = self._placed(near[begin : begin + TOGETHER], pivot, values, tolerances)
             for number, offset in zip(owners.tolist(), offsets.tolist(), strict=True):
                 item = self.known[number]
                 box = tuple(slice(start, start + length) for start, length in zip(offset, first.shape, strict=True))
-                if all(_equal(item.values[k][box], values[k], tolerances[k]) for k in range(len(values))):
+                if all(equal(item.values[k][box], values[k], tolerances[k]) for k in range(len(values))):
                     yield item.ids[box]
                     found += 1
                     if found == MOST_BOXES:
@@ -106,13 +113,13 @@ class Catalogue:
                 break
             index = np.asarray(np.unravel_index(probe, shape), dtype=np.int64)
             at = self.starts[owners] + ((offsets + index) * steps[owners]).sum(axis=1)
-            equal = np.logical_and.reduce(
+            agreed = np.logical_and.reduce(
                 [
-                    _are_equal(own[at], array.flat[probe], tolerance.flat[probe])
+                    are_equal(own[at], array.flat[probe], tolerance.flat[probe])
                     for own, array, tolerance in zip(self.values, values, tolerances, strict=True)
                 ]
             )
-            owners, offsets = owners[equal], offsets[equal]
+            owners, offsets = owners[agreed], offsets[agreed]
         return owners, offsets
 
     def _extents(self, dims: int) -> tuple[Ids, Ids]:
@@ -146,7 +153,7 @@ class Catalogue:
         for k in range(1, len(wanted)):
             if not places.size:
                 break
-            places = places[_near(np.asarray(wanted[k]), self.values[k][places])]
+            places = places[near(np.asarray(wanted[k]), self.values[k][places])]
         return np.sort(places)
 
     def each(self, values: Sequence[Floats]) -> tuple[Ids, npt.NDArray[np.bool_]]:
@@ -190,7 +197,7 @@ class Catalogue:
         """For each of the elements `first`, by its number there, the places of what equals it; of those left out that
         nothing equals, or so much that all together would be too many places to look at.
         """
-        wanted, tolerances = flat[0][first], _tolerance(flat[0])[first]
+        wanted, tolerances = flat[0][first], tolerance_of(flat[0])[first]
         low = np.searchsorted(self.sorted, wanted - tolerances, side="left")
         high = np.searchsorted(self.sorted, wanted + tolerances, side="right")
         rarest = np.argsort(high - low, kind="stable")
@@ -200,8 +207,8 @@ class Catalogue:
         begins = np.repeat(low[looked] - (np.cumsum(counts) - counts), counts)
         places = self.order[begins + np.arange(who.size)]
         for own, theirs in zip(flat[1:], self.values[1:], strict=True):
-            equal = _near(own[first[who]], theirs[places])
-            who, places = who[equal], places[equal]
+            kept = near(own[first[who]], theirs[places])
+            who, places = who[kept], places[kept]
         if not places.size:
             return {}
         ends = np.flatnonzero(np.diff(who)) + 1
@@ -211,12 +218,6 @@ class Catalogue:
 def greatest(array: Floats) -> int:
     """The position (flat) of the greatest element by magnitude that is finite."""
     return int(np.argmax(np.where(np.isfinite(array), np.abs(array), -1.0)))
-
-
-def _near(own: Floats, theirs: Floats) -> npt.NDArray[np.bool_]:
-    with np.errstate(invalid="ignore"):
-        near = np.abs(theirs - own) <= CLOSE * np.maximum(np.abs(own), 1e-3) + 1e-12
-        return np.asarray((theirs == own) | near)
 
 
 def _evenly(sure: Mapping[int, int], shape: Shape) -> Ids:
@@ -253,30 +254,6 @@ def _aligned(k: int, places: Ids, order: Ids, sure: Mapping[int, int], shape: Sh
         if at < places.size and places[at] == wanted:
             return wanted
     return int(places[0])
-
-
-def _tolerance(array: Floats) -> Floats:
-    """How near the elements of an array must be: relative to themselves, and to a thousandth of the greatest of those
-    among which they are. Elements that stand far above all others (a mask of -1e9) say nothing of the others.
-    """
-    sizes = np.where(np.isfinite(array), np.abs(array), 0.0)
-    greatest = sizes.max(initial=0.0)
-    if greatest > APART * LEAST:
-        ordered = np.unique(sizes[sizes > LEAST])
-        among = np.full(sizes.shape, greatest)
-        for place in np.flatnonzero(ordered[1:] > APART * ordered[:-1])[::-1]:
-            among[sizes <= ordered[place]] = ordered[place]
-        greatest = among
-    return np.asarray(CLOSE * np.maximum(sizes, 1e-3 * greatest) + 1e-15)
-
-
-def _equal(one: Array, other: Array, tolerance: Floats) -> bool:
-    return bool(np.all(_are_equal(one, other, tolerance)))
-
-
-def _are_equal(one: Array, other: Array, tolerance: Floats) -> npt.NDArray[np.bool_]:
-    with np.errstate(invalid="ignore"):
-        return np.asarray((np.abs(one - other) <= tolerance) | (one == other))
 
 
 def catalogue_of(

@@ -163,6 +163,7 @@ def _guessed(
         if is_noise(arrays):
             guess = beside(claims, number, position, ids, single, follower)
             guess = guess or by_scaled_reads(alike, reads, position, ids, single, follower.elements)
+            guess = guess if guesses.may_be_noise(guess) else None
         elif is_steady(arrays) or is_flat(arrays):
             guess = by_reads(alike, reads, position, ids, single)
         if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
