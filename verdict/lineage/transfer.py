@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verdict.errors import ShapeError
-from verdict.graph import Attrs, Interval, Region, extent, spelled
+from verdict.graph import Attrs, Interval, Region, Shape, extent, spelled
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import Meaning, Signature
 from verdict.lineage.own_size import makes_alike
@@ -78,9 +78,9 @@ def transfer(
     if meaning.problem:
         return Misfit(meaning.problem, wrong=False)
     grads = meaning.signature.grads
-    problem = _own_problem(meaning, attrs, regions[:grads], regions[grads:])
-    if problem:
-        return Misfit(problem, wrong=False)
+    made = _own_shapes(meaning, attrs, regions[:grads], regions[grads:])
+    if isinstance(made, str):
+        return Misfit(made, wrong=False)
     if not regions and attrs != meaning.signature.attrs and not makes_alike(meaning, attrs, own or {}):
         return Misfit("it reads nothing, and what it makes is not what the single-device node makes", wrong=False)
     bounds: dict[str, Interval] = dict(own or {})
@@ -100,7 +100,7 @@ def transfer(
     claims = _claims(meaning, bounds, wanted)
     if claims is None:
         return Misfit("its output is a strided share, which no region can name", wrong=False)
-    if grads == 0 and _lies_otherwise(meaning, attrs, regions, claims):
+    if grads == 0 and _lies_otherwise(made, claims):
         return Misfit("its output has dimensions of one element where the single-device node has none", wrong=False)
     return Member(meaning.signature, attrs, regions, tuple(claims))
 
@@ -118,18 +118,13 @@ def _claims(
     return claims
 
 
-def _lies_otherwise(
-    meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], claims: Sequence[Claim | None]
-) -> bool:
+def _lies_otherwise(made: Sequence[Shape], claims: Sequence[Claim | None]) -> bool:
     """Whether a node makes the shapes that are claimed but for dimensions of one element."""
-    if meaning.rule is None:
-        return False
-    made = meaning.rule.axes([extent(region) for region in regions if region is not None], dict(attrs)).output_shapes
     pairs = [(shape, extent(claim.region)) for shape, claim in zip(made, claims, strict=False) if claim is not None]
     return any(one != other and _longer(one) == _longer(other) for one, other in pairs)
 
 
-def _longer(shape: Sequence[int]) -> list[int]:
+def _longer(shape: Shape) -> list[int]:
     return [size for size in shape if size != 1]
 
 
@@ -141,10 +136,12 @@ def _averages_some(meaning: Meaning, bounds: Mapping[str, Interval]) -> bool:
     return any(bounds[name] != (0, meaning.sizes[name]) for name in along)
 
 
-def _own_problem(
+def _own_shapes(
     meaning: Meaning, attrs: Attrs, grads: tuple[Region | None, ...], forward: tuple[Region | None, ...]
-) -> str:
-    """Why the node itself, at the shapes and with the attributes that it has, is no node of its operator."""
+) -> Sequence[Shape] | str:
+    """What the forward node makes at the shapes and with the attributes that the node itself has, or why it is no node
+    of its operator.
+    """
     shapes = [extent(region) for region in forward if region is not None]
     if len(shapes) != len(forward) or meaning.rule is None:
         return "an input is missing"
@@ -155,7 +152,7 @@ def _own_problem(
     for position, (region, shape) in enumerate(zip(grads, made, strict=False)):
         if region is not None and extent(region) != shape:
             return f"gradient {position} of shape {list(extent(region))} is none of an output of shape {list(shape)}"
-    return ""
+    return made
 
 
 def summed(meaning: Meaning, dims: tuple[Dim, ...], bounds: dict[str, Interval]) -> tuple[tuple[str, Interval], ...]:
